@@ -64,6 +64,46 @@ MISTAKES = (
         "The rewards are squared as well. Differentiate (r − b)² with respect to b first.",
         ("weight * rewards", "weight * rewards**2"),
     ),
+    Mistake(
+        "s is 1 − p here for every answer. It is [y = i] − p[i]: only for y = i is there a 1.",
+        ("torch.eye(len(p))[i] - p[i]", "1 - p"),
+    ),
+    Mistake(
+        "p[i] is added. s is [y = i] − p[i].",
+        ("- p[i]", "+ p[i]"),
+    ),
+    Mistake(
+        "That is the reward of answer i, as if s were 0 for all others. It is [y = i] − p[i].",
+        (" - p[i]", ""),
+    ),
+    Mistake(
+        "s is not squared, and its sign makes weights negative. A variance is a mean of squares.",
+        ("slope**2", "slope"),
+    ),
+    Mistake(
+        "The quotient is upside down. A weighted mean is the weighted sum divided by the sum of the weights.",
+        ("(weight * rewards).sum() / weight.sum()", "weight.sum() / (weight * rewards).sum()"),
+    ),
+    Mistake(
+        "The factor 2 of the derivative is on both sides of the equation. It cancels.",
+        ("return (", "return 2 * ("),
+    ),
+    Mistake(
+        "That is the plain mean of the rewards. Weigh them by p · s².",
+        ("(weight * rewards).sum() / weight.sum()", "rewards.mean()"),
+    ),
+    Mistake(
+        "The terms are not added up.",
+        ("(weight * rewards).sum()", "(weight * rewards)"),
+    ),
+    Mistake(
+        "The sign is turned.",
+        ("return (", "return -("),
+    ),
+    Mistake(
+        "The logit is always 0 here. Use the argument `i`.",
+        ("[i] - p[i]", "[0] - p[0]"),
+    ),
 )
 
 

@@ -85,6 +85,47 @@ MISTAKES = (
         "The mean is returned. Each token has its own value.",
         ("near * advantage)", "near * advantage).mean()"),
     ),
+    Mistake(
+        "The ratio itself is compared with the clipped product. Multiply both by the advantage.",
+        ("torch.minimum(ratio * advantage", "torch.minimum(ratio"),
+    ),
+    Mistake(
+        "Good tokens are not clipped, and bad ones are. It is the other way round where the ratio is large.",
+        (
+            "torch.minimum(ratio * advantage, near * advantage)",
+            "torch.where(advantage > 0, ratio * advantage, near * advantage)",
+        ),
+    ),
+    Mistake(
+        "Good tokens are always clipped and bad ones never. Which product is smaller also depends on the ratio: compare them.",
+        (
+            "torch.minimum(ratio * advantage, near * advantage)",
+            "torch.where(advantage > 0, near * advantage, ratio * advantage)",
+        ),
+    ),
+    Mistake(
+        "The sum is returned. Each token has its own value.",
+        ("near * advantage)", "near * advantage).sum()"),
+    ),
+    Mistake(
+        "The ratio is clipped from below only. A good token that has become likely enough must not be pushed on.",
+        ("clamp(1 - epsilon, 1 + epsilon)", "clamp(min=1 - epsilon)"),
+    ),
+    Mistake(
+        "The limits are swapped. `clamp` takes the lower one first.",
+        ("1 - epsilon, 1 + epsilon", "1 + epsilon, 1 - epsilon"),
+    ),
+    Mistake(
+        "ε is fixed at 0.2. Use the argument.",
+        ("1 - epsilon, 1 + epsilon", "0.8, 1.2"),
+    ),
+    Mistake(
+        "The two are averaged. Take the smaller one.",
+        (
+            "torch.minimum(ratio * advantage, near * advantage)",
+            "(ratio * advantage + near * advantage) / 2",
+        ),
+    ),
 )
 
 

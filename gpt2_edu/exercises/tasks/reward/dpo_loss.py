@@ -89,6 +89,47 @@ MISTAKES = (
         "Only the preferred texts are compared with the start.",
         ("rejected - rejected_start", "rejected"),
     ),
+    Mistake(
+        "The preferred text is not compared with the start.",
+        ("chosen - chosen_start", "chosen"),
+    ),
+    Mistake(
+        "The difference of the preferred text is turned around: new less start.",
+        ("chosen - chosen_start", "chosen_start - chosen"),
+    ),
+    Mistake(
+        "β multiplies only the first difference. Parentheses are missing.",
+        ("beta * (gained - lost)", "beta * gained - lost"),
+    ),
+    Mistake(
+        "One difference is divided by the other. Subtract them.",
+        ("gained - lost", "gained / lost"),
+    ),
+    Mistake(
+        "That is the margin itself. The loss is −ln σ of it.",
+        ("-torch.nn.functional.logsigmoid(margin)", "-margin"),
+    ),
+    Mistake(
+        "There is a loss for each pair. Take the mean.",
+        (".mean()", ""),
+    ),
+    Mistake(
+        "A small number keeps the logarithm finite, but cuts off large losses. `logsigmoid` needs none.",
+        ("-torch.nn.functional.logsigmoid(margin)", "-torch.log(torch.sigmoid(margin) + 1e-8)"),
+    ),
+    Mistake(
+        "The loss is multiplied by β, too. β belongs inside, to the margin.",
+        (".mean()", ".mean() * beta"),
+    ),
+    Mistake(
+        "Probabilities are compared, not their logarithms.",
+        ("chosen - chosen_start", "chosen.exp() - chosen_start.exp()"),
+        ("rejected - rejected_start", "rejected.exp() - rejected_start.exp()"),
+    ),
+    Mistake(
+        "Pairs on the wrong side are cut off at 0. They need the largest loss.",
+        ("beta * (gained - lost)", "beta * (gained - lost).clamp(min=0)"),
+    ),
 )
 
 

@@ -77,6 +77,54 @@ MISTAKES = (
         "The mean runs over the answers that are possible. Average over those that were drawn, axis 0.",
         (".mean(dim=0)", ".mean(dim=1)"),
     ),
+    Mistake(
+        "onehot(y) is missing. The factor is onehot(y) − p.",
+        ("(hit - p)", "-p.expand(len(hit), -1)"),
+    ),
+    Mistake(
+        "Only the logit of the drawn answer changes here. A softmax takes from the others what it gives to that one: onehot(y) − p.",
+        ("(hit - p)", "hit * (1 - p)"),
+    ),
+    Mistake(
+        "The probability of the drawn answer is subtracted from all entries. Entry i loses p[i].",
+        ("(hit - p)", "(hit - p[drawn].unsqueeze(1))"),
+    ),
+    Mistake(
+        "That is one number. Each logit has its own mean, over the answers that were drawn: `mean(dim=0)`.",
+        (".mean(dim=0)", ".mean()"),
+    ),
+    Mistake(
+        "There is a row for each answer. Take the mean over them, `mean(dim=0)`.",
+        (".mean(dim=0)", ""),
+    ),
+    Mistake(
+        "These are logarithms of probabilities. Subtract the probabilities themselves.",
+        ("logits.softmax", "logits.log_softmax"),
+    ),
+    Mistake(
+        "A sigmoid treats each logit by itself. Probabilities of several answers come from `softmax`.",
+        ("logits.softmax(dim=-1)", "logits.sigmoid()"),
+    ),
+    Mistake(
+        "The exponentials are not divided by their sum. Use `softmax`.",
+        ("logits.softmax(dim=-1)", "logits.exp()"),
+    ),
+    Mistake(
+        "The numbers (n,) need a second axis before they meet (n, V): `unsqueeze(1)`.",
+        (".unsqueeze(1)", ""),
+    ),
+    Mistake(
+        "The sum is divided by the number of possible answers. Divide by how many were drawn.",
+        (".mean(dim=0)", ".sum(dim=0) / len(logits)"),
+    ),
+    Mistake(
+        "The baseline is added. Subtract it.",
+        ("rewards - baseline", "rewards + baseline"),
+    ),
+    Mistake(
+        "The mean of the rewards is subtracted, not the `baseline` that is given.",
+        ("rewards - baseline", "rewards - rewards.mean()"),
+    ),
 )
 
 

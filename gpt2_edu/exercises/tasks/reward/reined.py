@@ -77,6 +77,25 @@ def reined(p, rewards, beta):
         "β is left out. It says how much reward a nat of distance must bring.",
         ("rewards / beta", "rewards"),
     ),
+    Mistake(
+        "ln p and the rewards are multiplied. Add them, because p and the exponential are multiplied.",
+        ("p.log() + ", "p.log() * "),
+    ),
+    Mistake(
+        "The exponential of the rewards is taken twice. `softmax` takes it.",
+        ("rewards / beta", "(rewards / beta).exp()"),
+    ),
+    Mistake(
+        "The logarithm has base 2. `softmax` uses e.",
+        ("p.log()", "p.log2()"),
+    ),
+    Mistake(
+        "p and the exponential are added. Multiply them.",
+        (
+            "(p.log() + rewards / beta).softmax(dim=-1)",
+            "(p + (rewards / beta).exp()) / (p + (rewards / beta).exp()).sum()",
+        ),
+    ),
 )
 
 

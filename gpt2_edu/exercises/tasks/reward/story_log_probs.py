@@ -86,6 +86,53 @@ MISTAKES = (
         ("(targets == end).int()", "(ids[:, :-1] == end).int()"),
         (" - is_end  # ends before each token", ""),
     ),
+    Mistake(
+        "The `end` at the beginning is taken for the one that finishes the story, so only its first token counts. Look for ends among the targets.",
+        ("(targets == end).int()", "(ids[:, :-1] == end).int()"),
+    ),
+    Mistake(
+        "One token too many is counted after the end. A token counts if no end comes before it.",
+        ("before == 0", "before <= 1"),
+    ),
+    Mistake(
+        "The filling is counted, and the story is not.",
+        ("before == 0", "before > 0"),
+    ),
+    Mistake(
+        "The sum runs over the stories. Each story has its own: `dim=1`.",
+        (".sum(dim=1)", ".sum(dim=0)"),
+    ),
+    Mistake(
+        "These are the log-probabilities of tokens. Add them up for each story: `sum(dim=1)`.",
+        (".sum(dim=1)", ""),
+    ),
+    Mistake(
+        "Every end is left out, and the filling between ends is counted.",
+        ("before == 0", "targets != end"),
+    ),
+    Mistake(
+        "Only the ends are counted.",
+        ("(before == 0)", "is_end"),
+    ),
+    Mistake(
+        "Ends are counted from story to story. Count along a row: `cumsum(dim=1)`.",
+        ("cumsum(dim=1)", "cumsum(dim=0)"),
+    ),
+    Mistake(
+        "That is the probability. Its logarithm is asked for.",
+        (
+            "return (log_p * (before == 0)).sum(dim=1)",
+            "return (log_p * (before == 0)).sum(dim=1).exp()",
+        ),
+    ),
+    Mistake(
+        "That is the likeliest token at each position. Take the one that was drawn.",
+        (".gather(-1, targets.unsqueeze(-1))[..., 0]", ".amax(dim=-1)"),
+    ),
+    Mistake(
+        "The end is fixed at 0. Use the argument `end`.",
+        ("targets == end", "targets == 0"),
+    ),
 )
 
 

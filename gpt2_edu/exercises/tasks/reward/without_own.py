@@ -68,6 +68,38 @@ MISTAKES = (
         "The advantages are divided by the deviation of the group. Only the mean was asked for.",
         ("return rewards - others", "return (rewards - others) / rewards.std(dim=1, keepdim=True)"),
     ),
+    Mistake(
+        "G is the number of answers in a group, `rewards.size(1)`. The number of questions is used here.",
+        ("rewards.size(1)", "rewards.size(0)"),
+    ),
+    Mistake(
+        "The sum is divided by the number of all answers. A group has G.",
+        ("rewards.size(1)", "rewards.numel()"),
+    ),
+    Mistake(
+        "The own reward is added twice. Subtract it from the sum.",
+        ("total - rewards", "total + rewards"),
+    ),
+    Mistake(
+        "The baseline is subtracted from the sum of the group. Subtract it from each reward.",
+        ("return rewards - others", "return total - others"),
+    ),
+    Mistake(
+        "That is a mean for each question. Every answer has its own advantage.",
+        ("return rewards - others", "return (rewards - others).mean(dim=1)"),
+    ),
+    Mistake(
+        "The others are always taken for three. There are G − 1.",
+        ("(rewards.size(1) - 1)", "3"),
+    ),
+    Mistake(
+        "There are G − 1 others, not G − 2.",
+        ("size(1) - 1", "size(1) - 2"),
+    ),
+    Mistake(
+        "The reward is divided by the baseline. Subtract it.",
+        ("rewards - others", "rewards / others"),
+    ),
 )
 
 

@@ -68,6 +68,34 @@ MISTAKES = (
         "That is the share that is rejected.",
         ("return torch", "return 1 - torch"),
     ),
+    Mistake(
+        "The ratio is upside down. A draft is accepted with the probability min(1, p / q).",
+        ("torch.minimum(p, q)", "(q * (q / p).clamp(max=1))"),
+    ),
+    Mistake(
+        "There is one share for each position. Take their mean.",
+        (".mean()", ""),
+    ),
+    Mistake(
+        "The sum is divided by the number of tokens in the vocabulary. Divide by the number of positions.",
+        (".sum(dim=-1).mean()", ".sum() / p.size(1)"),
+    ),
+    Mistake(
+        "Only drafts with p above q are counted. Others are accepted with the probability p / q.",
+        ("torch.minimum(p, q)", "(q * (p > q))"),
+    ),
+    Mistake(
+        "Where p is above q, the chance is limited to 1: min(1, p / q).",
+        ("torch.minimum(p, q)", "(q * p / q)"),
+    ),
+    Mistake(
+        "Along V the probabilities are added. Here the largest is taken.",
+        (".sum(dim=-1)", ".amax(dim=-1)"),
+    ),
+    Mistake(
+        "That counts in how many entries p is above q. Weigh each token by its probability.",
+        ("torch.minimum(p, q).sum(dim=-1)", "(p > q).float()"),
+    ),
 )
 
 

@@ -81,6 +81,38 @@ def pass_each(right, k):
         "There is one value for each problem. Their mean was asked for.",
         ("sum(each) / len(each)", "each"),
     ),
+    Mistake(
+        "That is pass@1, the share of right answers, whatever k is.",
+        ("1 - math.comb(n - c, k) / math.comb(n, k)", "c / n"),
+    ),
+    Mistake(
+        "Each problem gives 0 or 1 here. Only k of the n answers are taken, and `/` keeps the fraction.",
+        ("1 - math.comb(n - c, k) / math.comb(n, k)", "float(c > 0)"),
+    ),
+    Mistake(
+        "That is the sum over the problems. Take the mean.",
+        (" / len(each)", ""),
+    ),
+    Mistake(
+        "The sum is divided by the number of answers. Divide by the number of problems.",
+        ("/ len(each)", "/ n"),
+    ),
+    Mistake(
+        "C(c, k) counts choices of right answers. None is right in C(n − c, k) of them.",
+        ("math.comb(n - c, k)", "math.comb(c, k)"),
+    ),
+    Mistake(
+        "The loop ends after the first problem.",
+        ("        each.append", "        if not each:\n            each.append"),
+    ),
+    Mistake(
+        "k times the share counts cases with several right answers more than once.",
+        ("1 - math.comb(n - c, k) / math.comb(n, k)", "k * c / n"),
+    ),
+    Mistake(
+        "k times the share, at most 1, is an upper limit. Count the choices without a right answer.",
+        ("1 - math.comb(n - c, k) / math.comb(n, k)", "min(1, k * c / n)"),
+    ),
 )
 
 

@@ -82,6 +82,27 @@ def places(start, swaps):
         "The swaps are applied from the last to the first. In another order the ball ends somewhere else.",
         ("in swaps", "in reversed(swaps)"),
     ),
+    Mistake(
+        "The place before each swap is written down. Move the ball first.",
+        ("        if place == a:", "        found.append(place)\n        if place == a:"),
+        ("place = a\n        found.append(place)", "place = a"),
+    ),
+    Mistake(
+        "A ball that is under neither cup moves to a. It stays where it is.",
+        ("elif place == b", "elif place != b"),
+    ),
+    Mistake(
+        "The ball never moves. `==` compares, and `=` assigns.",
+        ("            place = b\n", "            place == b\n"),
+        ("            place = a\n", "            place == a\n"),
+    ),
+    Mistake(
+        "This follows what stands at the place `start`. Follow the ball to its new place.",
+        (
+            "    place, found = start, []\n    for a, b in swaps:\n        if place == a:\n            place = b\n        elif place == b:\n            place = a\n        found.append(place)\n",
+            "    cups, found = list(range(99)), []\n    for a, b in swaps:\n        cups[a], cups[b] = cups[b], cups[a]\n        found.append(cups[start])\n",
+        ),
+    ),
 )
 
 

@@ -66,6 +66,53 @@ def tokens_per_pass(share, ahead):
         "Those are the rejections. `share` is the probability of being accepted.",
         ("share**i", "(1 - share)**i"),
     ),
+    Mistake(
+        "That is the chance that all drafts are accepted. Add up the chances of reaching each one.",
+        ("sum(share**i for i in range(ahead + 1))", "share**ahead"),
+    ),
+    Mistake(
+        "That is how many drafts would be accepted if none were lost after a rejection, without the large model's own token.",
+        ("sum(share**i for i in range(ahead + 1))", "share * ahead"),
+    ),
+    Mistake(
+        "Only the last draft is counted. The drafts before it are in the text as well.",
+        ("sum(share**i for i in range(ahead + 1))", "1 + share**ahead"),
+    ),
+    Mistake(
+        "The share is multiplied by i. It is raised to the power of i.",
+        ("share**i", "share * i"),
+    ),
+    Mistake(
+        "Each term is weighted by its number. The i-th draft is one token.",
+        ("share**i", "i * share**i"),
+    ),
+    Mistake(
+        "The large model's own token is counted twice. It is the term with i = 0.",
+        ("return sum", "return 1 + sum"),
+    ),
+    Mistake(
+        "There is a term too many. i goes from 0 to `ahead`.",
+        ("ahead + 1", "ahead + 2"),
+    ),
+    Mistake(
+        "That is a mean over the terms. Add them up.",
+        ("for i in range(ahead + 1))", "for i in range(ahead + 1)) / (ahead + 1)"),
+    ),
+    Mistake(
+        "The expected number need not be whole. Do not round it.",
+        (
+            "return sum(share**i for i in range(ahead + 1))",
+            "return round(sum(share**i for i in range(ahead + 1)))",
+        ),
+    ),
+    Mistake(
+        "Each term is multiplied by the chance of a rejection, so this is only how likely a rejection is. Add up share^i.",
+        ("share**i", "share**i * (1 - share)"),
+    ),
+    Mistake(
+        "Three terms are right for two drafts only. There are ahead + 1.",
+        ("range(ahead + 1)", "range(3)"),
+    ),
 )
 
 
