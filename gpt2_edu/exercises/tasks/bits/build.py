@@ -110,4 +110,55 @@ MISTAKES = (
         "The result has a row for each group. Bring it back to the weight's shape.",
         (".view_as(weight)", ""),
     ),
+    Mistake(
+        "The scale comes from the mean of a row. Its largest entry must become the largest whole number.",
+        ("amax(dim=-1, keepdim=True)", "mean(dim=-1, keepdim=True)"),
+    ),
+    Mistake(
+        "The range is that of 8 bits whatever is asked. Use `bits`.",
+        ("(2 ** (bits - 1) - 1)", "127"),
+    ),
+    Mistake(
+        "Parentheses are missing: only the power divides the largest here.",
+        ("(2 ** (bits - 1) - 1)", "2 ** (bits - 1) - 1"),
+    ),
+    Mistake(
+        "The largest whole number is 2^(bits − 1) − 1, not half of a range.",
+        ("(2 ** (bits - 1) - 1)", "((2**bits - 1) / 2)"),
+    ),
+    Mistake(
+        "The range is half of what the bits allow. The largest whole number is 2^(bits − 1) − 1.",
+        ("(2 ** (bits - 1) - 1)", "(2 ** (bits - 2) - 1)"),
+    ),
+    Mistake(
+        "`ceil` rounds up. Round to the nearest.",
+        (".round()", ".ceil()"),
+    ),
+    Mistake(
+        "Multiplication and division are swapped. Divide by the scale, round, multiply.",
+        ("(rows / scale).round() * scale", "(rows * scale).round() / scale"),
+    ),
+    Mistake(
+        "The groups are the columns of this matrix. Each group is a row: `reshape(-1, group)`.",
+        (
+            "weight.reshape(-1, group or weight.size(-1))",
+            "weight.reshape(group or weight.size(-1), -1)",
+        ),
+    ),
+    Mistake(
+        "A row has as many groups as a group should have columns.",
+        ("group or weight.size(-1)", "weight.size(-1) // (group or 1)"),
+    ),
+    Mistake(
+        "Without `group` one row of weights shares a scale, not the whole matrix.",
+        ("group or weight.size(-1)", "group or weight.numel()"),
+    ),
+    Mistake(
+        "Negative weights are lost. The range is symmetric.",
+        (".round() * scale", ".round().clamp(min=0) * scale"),
+    ),
+    Mistake(
+        "A constant in the scale changes all weights. Only a scale of 0 is replaced.",
+        ("torch.where(scale == 0, 1, scale)", "scale + 1e-3"),
+    ),
 )

@@ -107,6 +107,46 @@ MISTAKES = (
         "The advantages (B,) need a second axis before they meet (B, T): `advantage.unsqueeze(1)`.",
         ("advantage.unsqueeze(1)", "advantage"),
     ),
+    Mistake(
+        "The end is fixed at 0. Use the argument `end`.",
+        ("targets == end", "targets == 0"),
+    ),
+    Mistake(
+        "The rewards are divided by their mean. Subtract it.",
+        ("rewards - rewards.mean()", "rewards / rewards.mean()"),
+    ),
+    Mistake(
+        "The largest reward is subtracted. Subtract the mean.",
+        ("rewards - rewards.mean()", "rewards - rewards.max()"),
+    ),
+    Mistake(
+        "The median is subtracted. Subtract the mean.",
+        ("rewards - rewards.mean()", "rewards - rewards.median()"),
+    ),
+    Mistake(
+        "`cross_entropy` takes logits, not probabilities.",
+        ("logits.transpose(1, 2)", "logits.softmax(dim=-1).transpose(1, 2)"),
+    ),
+    Mistake(
+        "Ends are counted from story to story. Count along a row: `cumsum(dim=1)`.",
+        ("cumsum(dim=1)", "cumsum(dim=0)"),
+    ),
+    Mistake(
+        "Only the ends are counted. A token was drawn if no end comes before it.",
+        ("is_end.cumsum(dim=1) - is_end == 0", "targets == end"),
+    ),
+    Mistake(
+        "The tokens after the end are in the sum. Multiply by `drawn`.",
+        ("* losses * drawn", "* losses"),
+    ),
+    Mistake(
+        "The advantages are added to the losses. Multiply.",
+        ("advantage.unsqueeze(1) * losses", "(advantage.unsqueeze(1) + losses)"),
+    ),
+    Mistake(
+        "Each story is divided by its own number of tokens, and these are added. Divide the sum of all by the number of all.",
+        ("weighted.sum() / drawn.sum()", "(weighted.sum(dim=1) / drawn.sum(dim=1)).sum()"),
+    ),
 )
 
 
