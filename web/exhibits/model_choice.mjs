@@ -38,13 +38,14 @@ export function choices(exhibit) {
 /**
  * A button that gives up the reader's own model.
  * @param {Exhibit} exhibit
+ * @param {string} [name]
  */
-export function bookButton(exhibit) {
+export function bookButton(exhibit, name = "the book's model") {
   const onclick = async () => {
     await exhibit.model.back().catch((error) => exhibit.complain(error));
     await exhibit.wake(); // if it sleeps because it could not answer with the other
   };
-  return make("button", { onclick }, "the book's model");
+  return make("button", { type: "button", onclick }, name);
 }
 
 /**

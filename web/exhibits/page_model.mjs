@@ -12,10 +12,12 @@ import { forget, keep, kept } from "./own.mjs";
 /** @import { Noted } from "../tape.mjs" */
 /** @import { Tokenizer } from "../tokenizer.mjs" */
 /** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer, merges?: string,
- *   stored?: string, backend?: string}} Files  merges: of its own tokenizer; stored: its name in the
+ *   stored?: string, backend?: string, from?: From}} Files  merges: of its own tokenizer; stored: its name in the
  *   browser's storage; backend: the one that computed it last */
+/** @typedef {{unit: "characters" | "merges", examples: string[]}} From  the reader's text that it has
+ *   learned from: what its tokens are, and how texts of its own begin */
 /** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean,
- *   own: boolean, backend: string, seconds: number}} Loaded  story: its texts begin with
+ *   own: boolean, backend: string, seconds: number, from?: From}} Loaded  story: its texts begin with
  *   <|endoftext|>; own: the reader's; seconds: until it was ready */
 /** @typedef {{logits: Float32Array, tensor: (path: string) => Noted}} Result  of one pass */
 /** @typedef {{id: number, name: string, p: number}} Guess */
@@ -111,7 +113,7 @@ class PageModel {
    */
   async load(files) {
     const began = performance.now();
-    const { name, config: text, weights, merges, stored } = files;
+    const { name, config: text, weights, merges, stored, from } = files;
     const { vocabSize } = readConfig(text);
     const tokenizer = await tokenizerOf(name, vocabSize, merges);
     const request = { config: text, weights, backend: this.backend, stored };
@@ -119,7 +121,7 @@ class PageModel {
     const seconds = (performance.now() - began) / 1000;
     const story = vocabSize !== GPT2_SIZE;
     this.files = files;
-    this.loaded = { name, config, tokenizer, story, own: name !== BOOKS, backend, seconds };
+    this.loaded = { name, config, tokenizer, story, own: name !== BOOKS, backend, seconds, from };
     return this.loaded;
   }
 

@@ -45,13 +45,14 @@ export class Strip {
       oninput: () => onText?.(this.input.value),
     });
     this.input.value = value;
-    this.chips = make(
-      "div",
-      { class: "chips", role: "group", "aria-label": "examples" },
-      ...chips.map((text) =>
-        make("button", { onclick: () => ((this.input.value = text), onText?.(text)) }, text),
-      ),
-    );
+    this.chips = make("div", { class: "chips", role: "group", "aria-label": "examples" });
+    this.offer = (/** @type {string[]} */ texts) =>
+      this.chips.replaceChildren(
+        ...texts.map((text) =>
+          make("button", { onclick: () => ((this.input.value = text), onText?.(text)) }, text),
+        ),
+      );
+    this.offer(chips);
     this.note = make("p", { class: "soft" });
     this.list = make("ol", { class: "strip", "aria-label": `${what}s` });
     const hint = onMove

@@ -228,6 +228,7 @@ export function flow(page) {
     stage.element.classList.toggle("stored", Boolean(pass.only));
     const comes = before === null ? location.hash !== "" : goes && !state.get("tour");
     if (address !== before) stage.enter(element, !top, comes);
+    texts.own(model.loaded?.from);
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
     player.answer = lines.set(seen, how);
     player.result.classList.toggle("deep", !top);

@@ -2,6 +2,7 @@
 
 import { remarkOn, whoAnswers } from "../exhibits/crane_world.mjs";
 import { bare, fixed, make } from "../exhibits/dom.mjs";
+import { bookButton } from "../exhibits/model_choice.mjs";
 import { gpt2Button } from "../exhibits/published.mjs";
 import { inSentences } from "./pass.mjs";
 
@@ -29,7 +30,8 @@ export class Lines {
     this.legend = make("p", { class: "soft flow-legend" });
     const use = (/** @type {any} */ files) => /** @type {any} */ (element).bring(files);
     this.gpt2 = gpt2Button(use, complain);
-    this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.gpt2);
+    this.book = bookButton(/** @type {any} */ (element), "back to the book’s model");
+    this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.book, " ", this.gpt2);
     box.prepend(make("div", { class: "flow-field" }, input, tour)); // the field first
     /** @type {{text: string, says: string} | null} */
     this.changed = null; // what came of a text that was changed
@@ -44,18 +46,33 @@ export class Lines {
   set(pass, { at, top, other, writes }) {
     const { settings, state, input, says, legend, changed } = this;
     const { loaded } = this.model;
-    const answers = remarkOn([pass.text]) || whoAnswers() || bookAnswers(settings.parameters);
+    const answers =
+      remarkOn([pass.text]) || ownAnswers(loaded?.from) || bookAnswers(settings.parameters);
     const told = state.get("run") ? OWN_RUN : state.get("learned") ? LEARNING : answers;
     const line = changed?.text === pass.text ? changed.says : told;
     this.who.classList.toggle("fresh", line === changed?.says && line !== "");
     if (says.textContent !== line) says.textContent = line; // it is read aloud
+    this.book.hidden = !loaded?.own || Boolean(state.get("run") || state.get("learned"));
     this.gpt2.hidden = !settings.gpt2 || loaded?.name === GPT2;
     legend.hidden = !top;
-    legend.replaceChildren(...legendOf(pass, Boolean(other)));
+    const thing = loaded?.from?.unit === "characters" ? "character" : "word";
+    legend.replaceChildren(...legendOf(pass, Boolean(other), thing));
     this.told.replaceChildren(...inSentences(pass, at).map((one) => make("li", {}, one)));
     input.scrollLeft = writes ? input.scrollWidth : 0; // what was written last
     return answerOf(pass, writes);
   }
+}
+
+/**
+ * Which model answers, where it is the reader's, and what its tokens are.
+ * @param {import("../exhibits/page_model.mjs").From} [from]
+ */
+function ownAnswers(from) {
+  const tokens = {
+    characters: " Each token is one character, and ␣ is a space.",
+    merges: " A token is a word or a part of one, and ␣ is a space.",
+  };
+  return whoAnswers() && whoAnswers() + (from ? tokens[from.unit] : "");
 }
 
 /** @param {string} [parameters]  how many the book's model has */
@@ -68,15 +85,17 @@ function bookAnswers(parameters) {
  * What the colours and words of the whole mean.
  * @param {Pass} pass
  * @param {boolean} compared
+ * @param {string} thing  that a token is
  */
-function legendOf({ next, lens }, compared) {
+function legendOf({ next, lens }, compared, thing) {
   if (compared || !lens[0].at(-1)) return [];
   const start = [
     make("span", { class: "long" }, "What the model would say "),
     "if it stopped there: ",
   ];
   const dot = (/** @type {string} */ sense) => make("i", { class: sense });
-  if (!next.some(({ sense }) => sense)) return [...start, dot("winner"), " the word that wins."];
+  if (!next.some(({ sense }) => sense))
+    return [...start, dot("winner"), ` the ${thing} that wins.`];
   return [...start, dot("bird"), " a bird’s verb, ", dot("machine"), " a machine’s."];
 }
 

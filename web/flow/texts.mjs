@@ -13,6 +13,7 @@ export class Texts {
    * @param {(changes: Record<string, any>) => void} begin
    */
   constructor({ chips, gpt2, learned }, value, begin) {
+    this.examples = /** @type {string[]} */ ([]); // the reader's own
     this.strip = new Strip({ value, chips, onText: (text) => begin({ text }) });
     this.rest = make(
       "div",
@@ -36,6 +37,19 @@ export class Texts {
       make("div", { class: "flow-examples" }, this.strip.chips, this.more),
       this.rest,
     );
+    this.open(false);
+  }
+
+  /**
+   * Examples from the text that a model of the reader's has learned from, in place of the book's.
+   * @param {import("../exhibits/page_model.mjs").From} [from]
+   */
+  own(from) {
+    const examples = from?.examples ?? [];
+    if (!examples.length || this.examples === examples) return;
+    this.examples = examples;
+    this.strip.offer(examples);
+    this.more.hidden = true;
     this.open(false);
   }
 

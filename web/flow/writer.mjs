@@ -91,7 +91,8 @@ export class Writer {
     if (!this.left || !this.element.isConnected) return;
     const pass = await this.latest();
     if (!this.left) return;
-    if (!pass?.shares || !this.dart) return this.set(); // a newer pass goes on, where one is computed
+    const stale = pass?.text !== this.state.get("text"); // the reader has changed it meanwhile
+    if (!pass?.shares || stale || !this.dart) return this.set(); // a newer pass goes on
     this.left--;
     await this.append(this.dart.hits(pass.shares, pass.ids.length));
   }
@@ -105,8 +106,10 @@ export class Writer {
       this.complain("Here the model would end its text.");
       return;
     }
+    const text = this.state.get("text");
     await this.stage.fling(id);
-    this.written = this.state.get("text") + more;
+    if (text !== this.state.get("text")) return; // the token was not for this one
+    this.written = text + more;
     this.state.set({ text: this.written, at: -1, place: "", station: -1 });
   }
 

@@ -42,6 +42,7 @@ export class Bar {
     this.number = make("output");
     this.now = make("small");
     this.warns = make("p", { class: "soft warns" });
+    this.takes = make("p", { class: "soft takes" });
     this.lr = 6e-3;
     this.readings = ["step", "time", "loss", "tokens a second"].map((name) => {
       const value = make("b");
@@ -55,13 +56,14 @@ export class Bar {
       { class: "run-bar", role: "group", "aria-label": "the run" },
       make("div", { class: "buttons" }, this.main, this.stop),
       make("div", { class: "readings" }, ...this.readings.map(({ element }) => element)),
+      make("div", { class: "progress" }, this.progress),
+      this.takes,
       make(
         "label",
         { class: "slider" },
         make("span", {}, "learning rate ", this.number, " ", this.now),
         this.range,
       ),
-      make("div", { class: "progress" }, this.progress),
       this.warns,
     );
     this.write();
@@ -74,11 +76,15 @@ export class Bar {
     this.warns.textContent = this.lr > HIGH ? "At this rate runs usually diverge." : "";
   }
 
-  /** @param {Side} side */
-  set(side) {
+  /**
+   * @param {Side} side
+   * @param {string} takes  how long the run takes
+   */
+  set(side, takes) {
     const { state, reports, plan, step } = side;
     const last = reports.at(-1);
     const end = plan?.settings.steps ?? 0;
+    this.takes.textContent = takes;
     this.main.textContent = NAMES[state];
     this.main.dataset.phase = state;
     this.main.toggleAttribute("disabled", state === "making");

@@ -3,10 +3,11 @@
 import { choice as select, labelled, make } from "../exhibits/dom.mjs";
 import { Switchboard, choose } from "../exhibits/switchboard.mjs";
 import { Begun } from "./begun.mjs";
+import { secondsOf } from "./estimate.mjs";
 import { EXPERIMENTS } from "./experiments.mjs";
+import { OwnText } from "./own_text.mjs";
 import { DATA, SIZES, planOf, problem, rateOf, sizesOf } from "./settings.mjs";
-import { runs, textOf, workers } from "./start.mjs";
-import { count } from "./words.mjs";
+import { runs, workers } from "./start.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Choice, Kind, Sizes } from "./settings.mjs" */
@@ -45,9 +46,6 @@ export class Choices {
     state.declare("learn.seed", 0, { min: 0, max: 65535, whole: true });
     this.meaning = settings.meaning ?? ""; // of more settings
     this.sizes = this.first();
-    this.text = "";
-    this.facts = make("span", { class: "soft" }); // about the text
-    this.unit = /** @type {Choice["unit"]} */ ("characters");
     this.switches = { mask: true, positions: true, layerNorm: true };
     this.board = new Switchboard(
       state,
@@ -62,21 +60,25 @@ export class Choices {
     this.beside = select({ none: "none", ...Object.fromEntries(named) }, () =>
       state.set({ "learn.beside": this.beside.value }),
     );
-    this.board.element.append(
+    this.begun = new Begun(complain, () => this.set());
+    const rest = make(
+      "div",
+      { class: "switchboard" },
       ...(settings.compact ? [] : [labelled("Its size", this.size)]),
       ...(changes.length ? [labelled("A second run beside it", this.beside)] : []),
+      ...(settings.compact ? [] : [this.begun.element]),
     );
-    this.begun = new Begun(complain, () => this.set());
     this.fields = NUMBERS.map(([key, name]) => this.number(key, name));
     this.boxes = SWITCHES.map(([key]) => this.box(key));
     this.more = this.fold();
-    this.own = this.ownText();
+    this.own = new OwnText(complain, changed);
     this.element = make(
       "div",
       { class: "choices" },
       this.board.element,
-      this.own,
-      ...(settings.compact ? [] : [this.begun.element, this.more]),
+      this.own.element,
+      rest,
+      ...(settings.compact ? [] : [this.more]),
     );
     this.set();
   }
@@ -147,81 +149,6 @@ export class Choices {
     );
   }
 
-  ownText() {
-    this.area = make("textarea", {
-      rows: "7",
-      dir: "auto",
-      spellcheck: "false",
-      placeholder:
-        "Paste a text in any language, such as a book or your notes, or drop a file here.",
-      "aria-label": "the text to learn from",
-      oninput: () => this.take(this.area.value),
-      ondragover: (/** @type {DragEvent} */ event) => event.preventDefault(),
-      ondrop: (/** @type {DragEvent} */ event) => {
-        const [file] = event.dataTransfer?.files ?? [];
-        if (!file) return;
-        event.preventDefault();
-        this.read(file);
-      },
-    });
-    const input = make("input", {
-      type: "file",
-      hidden: true,
-      accept: "text/*,.txt,.md,.csv,.json,.py,.html,.tex",
-      onchange: () => input.files?.[0] && this.read(input.files[0]),
-    });
-    const open = () => {
-      input.value = "";
-      input.click();
-    };
-    this.units = select(
-      { characters: "characters", merges: "byte-pair merges, learned from it" },
-      () => {
-        this.unit = /** @type {Choice["unit"]} */ (this.units.value);
-        this.changed();
-      },
-    );
-    return make(
-      "div",
-      { class: "own-text" },
-      this.area,
-      make(
-        "div",
-        { class: "switchboard" },
-        make("button", { onclick: open }, "choose a file"),
-        input,
-        labelled("Its tokens are", this.units),
-        this.facts,
-      ),
-    );
-  }
-
-  /** @param {File} file */
-  async read(file) {
-    try {
-      this.fill(await textOf(file));
-    } catch (error) {
-      this.complain(error);
-    }
-  }
-
-  /** @param {string} text  that nobody has typed */
-  fill(text) {
-    this.area.value = text.slice(0, 20_000); // a field of megabytes would be slow
-    this.take(text);
-  }
-
-  /** @param {string} text */
-  take(text) {
-    this.text = text;
-    this.complain("");
-    const shown = text.length > 20_000 ? "; the field shows their beginning" : "";
-    this.facts.textContent = text
-      ? `${count(text.length)} characters${shown}. They stay on this machine.`
-      : "";
-    this.changed();
-  }
-
   /**
    * The choice itself has changed: its sizes begin where they should.
    * @param {boolean} other  data, so that another size fits
@@ -236,12 +163,12 @@ export class Choices {
     this.board.set();
     const begun = this.begun.model;
     this.size.value = this.state.get("learn.size");
-    this.size.disabled = this.units.disabled = Boolean(begun);
-    if (begun) [this.sizes.T, this.unit] = [begun.model.T, "merges"];
-    this.units.value = this.unit;
+    this.size.disabled = Boolean(begun);
+    if (begun) this.sizes.T = begun.model.T;
+    this.own.set(Boolean(begun));
     this.beside.value = this.second;
     this.seed.value = String(this.state.get("learn.seed"));
-    this.own.hidden = this.data !== "text";
+    this.own.element.hidden = this.data !== "text";
     for (const { key, field } of this.fields) {
       if (document.activeElement !== field) field.value = String(this.sizes[key]);
       if (key === "T") field.disabled = Boolean(begun);
@@ -267,13 +194,14 @@ export class Choices {
     this.switches = { mask: true, positions: true, layerNorm: true, ...switches };
     SWITCHES.forEach(([key], i) => (this.boxes[i].checked = this.switches[key]));
     if (data.kind !== "text") return;
-    this.unit = data.unit;
-    this.fill(data.text);
+    this.own.unit = data.unit;
+    this.own.fill(data.text);
   }
 
   /** @param {number} lr */
   chosen(lr) {
-    const { data, sizes, switches, text, unit, state } = this;
+    const { data, sizes, switches, state } = this;
+    const { text, unit } = this.own;
     const [size, seed] = [state.get("learn.size"), state.get("learn.seed")];
     const begun = this.begun.model;
     return { data, size, seed, lr, sizes, switches: { ...switches }, text, unit, begun };
@@ -291,6 +219,14 @@ export class Choices {
     if (this.second === "none") return [planOf(choice, workers())];
     const plan = planOf(choice, 1);
     return [plan, EXPERIMENTS[this.second].change(plan)];
+  }
+
+  /** How long the run that is chosen takes, in seconds; 0 where it is not to be said. */
+  get seconds() {
+    const choice = this.chosen(this.lr);
+    if (problem(choice)) return 0;
+    const two = this.second !== "none";
+    return secondsOf(planOf(choice, two ? 1 : workers()));
   }
 
   get lr() {

@@ -8,6 +8,7 @@ import { Bar } from "./bar.mjs";
 import { Chart } from "./chart.mjs";
 import { Choices } from "./choices.mjs";
 import { Side, extended } from "./drive.mjs";
+import { before, left, remember } from "./estimate.mjs";
 import { Kept } from "./kept.mjs";
 import { EXPERIMENTS } from "./experiments.mjs";
 import { Inside } from "./look.mjs";
@@ -19,6 +20,8 @@ import { both, count, lossText, percent, standing } from "./words.mjs";
 /** @import { Saved } from "./drive.mjs" */
 
 const ROWS = 14; // of the table
+const JUDGED = ["read by the judge", "right of 20"]; // columns of it
+const HEADER = 48; // px that the page's head covers
 
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function learn(page) {
@@ -89,7 +92,7 @@ export function learn(page) {
     const { plan } = saved;
     choices.adopt(plan);
     bar.lr = plan.settings.lr;
-    before = [choices.data, page.state.get("learn.size")];
+    asked = [choices.data, page.state.get("learn.size")];
     await begin([plan], saved);
   }
 
@@ -101,7 +104,19 @@ export function learn(page) {
     for (const side of sides) side.clear();
     const keep = plans.length === 1; // an experiment does not take the place of the reader's model
     const begun = saved ? null : choices.begun.model;
-    await Promise.all(plans.map((plan, i) => sides[i].open(plan, { saved, keep, begun })));
+    const opened = plans.map((plan, i) => sides[i].open(plan, { saved, keep, begun }));
+    paint();
+    watch(bar.element);
+    await Promise.all(opened);
+  }
+
+  /**
+   * What has come to another place is brought into sight.
+   * @param {Element} what
+   */
+  function watch(what) {
+    const { top } = what.getBoundingClientRect();
+    if (top < HEADER || top > innerHeight / 3) what.scrollIntoView({ block: "start" });
   }
 
   const stop = () => each((side) => side.stop());
@@ -142,7 +157,8 @@ export function learn(page) {
     if (first.rest && !second.plan) kept.set(first.rest, "here");
     kept.element.hidden = live || !kept.says;
     choices.set();
-    bar.set(shown.find(({ state }) => state === "running") ?? first);
+    const running = shown.find(({ state }) => state === "running") ?? first;
+    bar.set(running, live ? left(running) : before(choices.seconds));
     const expected = choices.data === "crane" && !first.plan ? (settings.before ?? null) : null;
     chart.set(shown, choices.sizes.steps, expected);
     const name = second.plan ? "First run" : "";
@@ -153,11 +169,23 @@ export function learn(page) {
     if (second.plan) legend.textContent = EXPERIMENTS[choices.second]?.says ?? "";
     inside.set(first, shown);
     takeaway.set();
+    ends(shown.some(({ state }) => ["stopped", "done"].includes(state)) && !live);
     sentence.textContent = told(Boolean(expected));
     tells.textContent = busy
       ? shown.map(({ says, state }) => (state === "diverged" ? "" : says)).join(" ")
       : "";
     troubles();
+  }
+
+  /** @param {boolean} ended  what was learned is the reader's now */
+  function ends(ended) {
+    const seen = bar.element.getBoundingClientRect();
+    const { plan, step, reports } = sides[0];
+    const busy = takeaway.element.contains(document.activeElement); // the reader, with it
+    if (!takeaway.place(ended, choices.element, inside.element)) return;
+    if (plan) remember(plan, step, reports.at(-1)?.ms ?? 0);
+    page.say(told(false));
+    if (!busy && seen.bottom > 0 && seen.top < innerHeight) watch(takeaway.element);
   }
 
   function troubles() {
@@ -204,7 +232,7 @@ export function learn(page) {
   }
   offer();
 
-  let before = /** @type {string[]} */ ([]); // data and size when last shown
+  let asked = /** @type {string[]} */ ([]); // data and size when last shown
   return {
     nodes: [
       choices.element,
@@ -215,18 +243,18 @@ export function learn(page) {
       make(
         "div",
         { class: "picture" },
-        make("div", { class: "curve-box" }, place, legend, sentence, tells),
         make("div", { class: "writes" }, ...stories.map(({ element }) => element)),
+        make("div", { class: "curve-box" }, place, legend, sentence, tells),
       ),
       inside.element,
       takeaway.element,
     ],
     concerns: (names) => [...names].some((name) => name.startsWith("learn.")),
     show: () => {
-      const asked = [choices.data, page.state.get("learn.size")];
-      if (asked.join() !== before.join()) {
-        const other = before.length > 0 && before[0] !== asked[0];
-        before = asked;
+      const now = [choices.data, page.state.get("learn.size")];
+      if (now.join() !== asked.join()) {
+        const other = asked.length > 0 && asked[0] !== now[0];
+        asked = now;
         refuse("");
         choices.renew(other);
         if (other) bar.lr = choices.lr;
@@ -234,12 +262,13 @@ export function learn(page) {
       paint();
     },
     table: () => {
-      const { reports, marks, counted } = sides[0];
+      const { reports, marks, counted, plan } = sides[0];
+      const judged = plan?.data.kind !== "text";
       const every = Math.max(1, Math.ceil(reports.length / ROWS));
       const kept = reports.filter((_, i) => (reports.length - 1 - i) % every === 0);
       return {
         caption: `${standing(sides[0])}${settings.note ? ` ${settings.note}` : ""}`,
-        columns: ["step", "loss", "on text set aside", "read by the judge", "right of 20"],
+        columns: ["step", "loss", "on text set aside", ...(judged ? JUDGED : [])],
         rows: kept.map(({ step, loss }) => {
           const mark = marks.filter((mark) => mark.step <= step).at(-1);
           const twenty = counted.filter((one) => one.step <= step).at(-1);
@@ -247,8 +276,12 @@ export function learn(page) {
             count(step),
             lossText(loss),
             mark ? fixed(mark.held, 2) : "",
-            mark && mark.read !== null ? percent(mark.read) : "",
-            twenty ? String(twenty.right) : "",
+            ...(judged
+              ? [
+                  mark && mark.read !== null ? percent(mark.read) : "",
+                  twenty ? String(twenty.right) : "",
+                ]
+              : []),
           ];
         }),
       };

@@ -36,11 +36,15 @@ export function whole(text) {
  * @returns {(Node | string)[]}
  */
 export function verdict({ right, read, expected, failsAt, story }, plan) {
-  const full = `The window of ${plan?.model.T} tokens is full here.`;
-  if (right === null) return [whole(story).cut ? full : ""];
+  if (right === null) return []; // a text of the reader's own has no end to reach
   if (right)
     return [`A ${plan?.data.kind === "sentences" ? "sentence" : "story"} by all the rules.`];
-  if (failsAt === null) return [whole(story).cut ? full : "It ends too early."];
+  if (failsAt === null)
+    return [
+      whole(story).cut
+        ? `The window of ${plan?.model.T} tokens is full here.`
+        : "It ends too early.",
+    ];
   const some = (expected ?? []).slice(0, 3).flatMap((one, i) => [i ? " or " : "", quoted(one)]);
   const next = some.length ? [", where ", ...some, " could follow"] : [];
   return [`Right for ${percent(read ?? 0)}`, ...next, "."];

@@ -8,7 +8,8 @@ import { count } from "./words.mjs";
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Side } from "./drive.mjs" */
 
-const WORDS = 6; // of its last text, which the picture of the whole begins with
+const WORDS = 6; // of a text, which the picture of the whole begins with
+const EXAMPLES = 4; // of its texts
 
 export class Takeaway {
   /**
@@ -38,12 +39,10 @@ export class Takeaway {
     this.prompt = make("input", { type: "text", "aria-label": "the beginning of a text" });
     this.written = make("p", { class: "story written" });
     this.judged = make("p", { class: "soft", role: "status" });
-    const write = button("write", async () => {
-      const { text, ...found } = await this.side().handle.write(this.prompt.value, ++this.seed);
-      this.written.replaceChildren(...marked(whole(text).text, found.failsAt ?? null));
-      this.judged.replaceChildren(...verdict({ ...found, story: text }, this.side().plan));
-      return "";
-    });
+    const write = button("write", () => this.write(this.prompt.value));
+    this.further = button("write on", () => this.write(this.text));
+    this.text = ""; // written so far
+    this.forgot = false; // it was said that old tokens are
     this.prompt.addEventListener("keydown", (event) => event.key === "Enter" && write.click());
     this.twenty = button("judge 20 stories", async () => {
       const { right, of, step } = await this.side().judge();
@@ -53,20 +52,17 @@ export class Takeaway {
       "section",
       { class: "takeaway", "aria-label": "take it along", hidden: true },
       make("p", { class: "head" }, "It is yours"),
-      make("div", { class: "write" }, this.prompt, write, this.twenty),
+      make("div", { class: "write" }, this.prompt, write, this.further, this.twenty),
       this.written,
       this.judged,
       make(
         "div",
         { class: "switchboard" },
         button("use this model everywhere", async () => {
-          const { name } = await model.use(await this.side().files());
+          const files = await this.side().files();
+          const { name } = await model.use({ ...files, from: this.from() });
           const root = document.documentElement.dataset.content_root; // a page of the book
-          const words =
-            this.side()
-              .marks.at(-1)
-              ?.story.match(/\S+\s*/g) ?? []; // its own
-          const query = new URLSearchParams({ text: words.slice(0, WORDS).join("").trim() });
+          const query = new URLSearchParams({ text: this.examples()[0] ?? "" });
           const href = `${root}book/model.html?${query}`;
           const link = make("a", { href }, "See it in the picture of the whole");
           this.there.replaceChildren(link, ", or in any chapter.");
@@ -89,6 +85,51 @@ export class Takeaway {
     );
   }
 
+  /** @param {string} prompt */
+  async write(prompt) {
+    const { handle, plan } = this.side();
+    const { text, forgot, ...found } = await handle.write(prompt, ++this.seed);
+    this.text = text;
+    this.written.replaceChildren(...marked(whole(text).text, found.failsAt ?? null));
+    this.judged.replaceChildren(...verdict({ ...found, story: text }, plan));
+    if (forgot && !this.forgot) {
+      this.judged.textContent = `The model sees ${plan?.model.T} tokens at once, and forgets the oldest as it writes on.`;
+    }
+    this.forgot ||= Boolean(forgot);
+    this.further.hidden = plan?.data.kind !== "text";
+    return "";
+  }
+
+  /** How texts of its own begin, the latest first. */
+  examples() {
+    const texts = this.side().marks.slice(-EXAMPLES).reverse();
+    const begun = texts.map(({ story }) => story.match(/\S+\s*/g)?.slice(0, WORDS) ?? []);
+    return [...new Set(begun.map((words) => words.join("").trim()))].filter(Boolean);
+  }
+
+  /** What the other pages are told of a text of the reader's. */
+  from() {
+    const { data } = this.side().plan ?? {};
+    return data?.kind === "text" ? { unit: data.unit, examples: this.examples() } : undefined;
+  }
+
+  /**
+   * Where the run was watched once it has ended, else below it.
+   * @param {boolean} ended
+   * @param {Element} top  what it stands before then
+   * @param {Element} bottom  what it stands after else
+   * @returns {boolean}  whether it has come to the top
+   */
+  place(ended, top, bottom) {
+    const { element } = this;
+    if (ended === (element.nextElementSibling === top)) return false;
+    const had = element.contains(document.activeElement) ? document.activeElement : null;
+    if (ended) top.before(element);
+    else bottom.after(element);
+    /** @type {HTMLElement | null} */ (had)?.focus({ preventScroll: true });
+    return ended;
+  }
+
   set() {
     const side = this.side();
     const { plan, handle, reports, state } = side;
@@ -97,6 +138,8 @@ export class Takeaway {
     const crane = plan?.data.kind === "crane";
     this.prompt.placeholder = crane ? "In the marsh, the crane" : "the beginning of a text";
     if (state !== "making" && reports.length) return;
-    this.written.textContent = this.judged.textContent = ""; // of another model
+    this.written.textContent = this.judged.textContent = this.text = ""; // of another model
+    this.further.hidden = true;
+    this.forgot = false;
   }
 }

@@ -161,7 +161,7 @@ export class Handle {
    * Let the model continue a text.
    * @param {string} text
    * @param {number} seed
-   * @returns {Promise<Omit<Mark, "step" | "story" | "held"> & {text: string}>}
+   * @returns {Promise<Omit<Mark, "step" | "story" | "held"> & {text: string, forgot?: boolean}>}
    */
   write(text, seed) {
     return this.ask("write", { text, seed });

@@ -6,6 +6,7 @@ import { fromMerges } from "../tokenizer.mjs";
 /** @import { Look, Mark, Run } from "./run.mjs" */
 
 const SAMPLES = 20; // whose share of right ones is told
+const LONG = 160; // tokens that are written in one go where nobody judges
 
 /**
  * A sample from the data's prompt, and the loss on the rows for validation; null where logits are not
@@ -34,16 +35,24 @@ export async function judge(run) {
 }
 
 /**
- * Continue a text.
+ * Continue a text. Where there is a judge, it ends with the window; else the oldest tokens are
+ * forgotten when the window is full.
  * @param {Run} run
  * @param {string} text  of which the last tokens count, if it is longer than the window
  * @param {number} seed
+ * @returns {Promise<Omit<Mark, "step" | "story" | "held"> & {text: string, forgot?: boolean}>}
  */
-export function write(run, text, seed) {
-  const { merges, eot } = run.data;
+export async function write(run, text, seed) {
+  const { merges, eot, decode, judge } = run.data;
+  const { T } = run.plan.model;
   const pairs = new Uint16Array(merges.slice(256).buffer);
   const own = fromMerges(merges.subarray(0, 256), pairs).encode(text);
-  return sample(run, [eot, ...own.slice(-(run.plan.model.T - 1))], seed);
+  if (judge) return sample(run, [eot, ...own.slice(-(T - 1))], seed);
+  const prompt = [eot, ...own].slice(-T);
+  const how = /** @type {const} */ ({ temperature: 1, seed, eosId: eot, overflow: "crop" });
+  const ids = await run.trainer.write(prompt, LONG, how);
+  const forgot = 1 + own.length + ids.length > T;
+  return { ...unjudged(text + decode(ids)), forgot };
 }
 
 /**
@@ -56,9 +65,14 @@ async function sample({ data: { eot, decode, judge }, plan, trainer }, prompt, s
   const most = plan.model.T + 1 - prompt.length;
   const ids = await trainer.write(prompt, most, { temperature: 1, seed, eosId: eot });
   const text = decode([...prompt, ...ids].filter((id) => id !== eot));
-  if (!judge) return { text, failsAt: null, read: null, expected: [], right: null };
+  if (!judge) return unjudged(text);
   const { kind, ...verdict } = judge(text);
   return { text, ...verdict, right: kind !== null };
+}
+
+/** @param {string} text */
+function unjudged(text) {
+  return { text, failsAt: null, read: null, expected: [], right: null };
 }
 
 /**
