@@ -15,7 +15,7 @@ import { forget, keep, kept } from "./own.mjs";
  *   stored?: string, backend?: string, from?: From}} Files  merges: of its own tokenizer; stored: its name in the
  *   browser's storage; backend: the one that computed it last */
 /** @typedef {{unit: "characters" | "merges", examples: string[]}} From  the reader's text that it has
- *   learned from: what its tokens are, and how texts of its own begin */
+ *   learned from: what its tokens are, and how some of its sentences begin */
 /** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean,
  *   own: boolean, backend: string, seconds: number, from?: From}} Loaded  story: its texts begin with
  *   <|endoftext|>; own: the reader's; seconds: until it was ready */

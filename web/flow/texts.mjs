@@ -12,7 +12,9 @@ export class Texts {
    * @param {string} value
    * @param {(changes: Record<string, any>) => void} begin
    */
-  constructor({ chips, gpt2, learned }, value, begin) {
+  constructor({ text, chips, gpt2, learned }, value, begin) {
+    this.first = text; // of the book
+    this.begin = begin;
     this.examples = /** @type {string[]} */ ([]); // the reader's own
     this.strip = new Strip({ value, chips, onText: (text) => begin({ text }) });
     this.rest = make(
@@ -41,7 +43,8 @@ export class Texts {
   }
 
   /**
-   * Examples from the text that a model of the reader's has learned from, in place of the book's.
+   * Examples from the text that a model of the reader's has learned from, in place of the book's; the
+   * first is shown, if the reader has not asked for another text.
    * @param {import("../exhibits/page_model.mjs").From} [from]
    */
   own(from) {
@@ -49,6 +52,7 @@ export class Texts {
     if (!examples.length || this.examples === examples) return;
     this.examples = examples;
     this.strip.offer(examples);
+    if (this.strip.input.value === this.first) this.begin({ text: examples[0] });
     this.more.hidden = true;
     this.open(false);
   }

@@ -8,8 +8,20 @@ import { count } from "./words.mjs";
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Side } from "./drive.mjs" */
 
-const WORDS = 6; // of a text, which the picture of the whole begins with
-const EXAMPLES = 4; // of its texts
+const WORDS = 5; // of a text, which the picture of the whole begins with
+const LETTERS = 40; // at most
+const EXAMPLES = 4; // for the picture
+const READ = 10_000; // characters in which they are looked for
+
+/**
+ * How texts begin, each beginning once.
+ * @param {string[]} texts
+ */
+function beginnings(texts) {
+  const words = texts.map((text) => text.match(/\S+\s*/g)?.slice(0, WORDS) ?? []);
+  const begun = words.map((some) => Array.from(some.join("").trim()).slice(0, LETTERS).join(""));
+  return [...new Set(begun)].filter(Boolean);
+}
 
 export class Takeaway {
   /**
@@ -60,10 +72,12 @@ export class Takeaway {
         { class: "switchboard" },
         button("use this model everywhere", async () => {
           const files = await this.side().files();
-          const { name } = await model.use({ ...files, from: this.from() });
+          const from = this.from();
+          const { name } = await model.use({ ...files, from });
           const root = document.documentElement.dataset.content_root; // a page of the book
-          const query = new URLSearchParams({ text: this.examples()[0] ?? "" });
-          const href = `${root}book/model.html?${query}`;
+          const [text = ""] = from ? [] : beginnings([this.side().marks.at(-1)?.story ?? ""]);
+          const query = text && `?${new URLSearchParams({ text })}`; // a reader's text is not sent
+          const href = `${root}book/model.html${query}`;
           const link = make("a", { href }, "See it in the picture of the whole");
           this.there.replaceChildren(link, ", or in any chapter.");
           this.there.hidden = root === undefined;
@@ -100,17 +114,12 @@ export class Takeaway {
     return "";
   }
 
-  /** How texts of its own begin, the latest first. */
-  examples() {
-    const texts = this.side().marks.slice(-EXAMPLES).reverse();
-    const begun = texts.map(({ story }) => story.match(/\S+\s*/g)?.slice(0, WORDS) ?? []);
-    return [...new Set(begun.map((words) => words.join("").trim()))].filter(Boolean);
-  }
-
   /** What the other pages are told of a text of the reader's. */
   from() {
     const { data } = this.side().plan ?? {};
-    return data?.kind === "text" ? { unit: data.unit, examples: this.examples() } : undefined;
+    if (data?.kind !== "text") return undefined;
+    const sentences = data.text.slice(0, READ).split(/(?<=[.!?…。！？؟])\s*|\n+/u);
+    return { unit: data.unit, examples: beginnings(sentences).slice(0, EXAMPLES) };
   }
 
   /**
