@@ -31,6 +31,9 @@ export class Lines {
     const use = (/** @type {any} */ files) => /** @type {any} */ (element).bring(files);
     this.gpt2 = gpt2Button(use, complain);
     this.book = bookButton(/** @type {any} */ (element), "back to the book’s model");
+    this.book.addEventListener("click", () => {
+      if (model.loaded?.from) state.set({ text: settings.text, at: -1 }); // whose words it knows
+    });
     this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.book, " ", this.gpt2);
     box.prepend(make("div", { class: "flow-field" }, input, tour)); // the field first
     /** @type {{text: string, says: string} | null} */

@@ -32,13 +32,7 @@ export class Begun {
       this.input.value = "";
       this.input.click();
     });
-    this.element = make(
-      "div",
-      { class: "switchboard begun" },
-      labelled("It begins with", this.choice),
-      this.input,
-      this.facts,
-    );
+    this.nodes = [labelled("It begins with", this.choice), this.input, this.facts];
   }
 
   /** @param {File} file */

@@ -63,10 +63,10 @@ export class Choices {
     this.begun = new Begun(complain, () => this.set());
     const rest = make(
       "div",
-      { class: "switchboard" },
+      { class: "switchboard begun" },
       ...(settings.compact ? [] : [labelled("Its size", this.size)]),
       ...(changes.length ? [labelled("A second run beside it", this.beside)] : []),
-      ...(settings.compact ? [] : [this.begun.element]),
+      ...(settings.compact ? [] : this.begun.nodes),
     );
     this.fields = NUMBERS.map(([key, name]) => this.number(key, name));
     this.boxes = SWITCHES.map(([key]) => this.box(key));

@@ -153,6 +153,8 @@ export function learn(page) {
     const busy = shown.some(({ handle, state }) => handle || state === "making");
     const live = shown.some(({ state }) => ["making", "running", "paused"].includes(state));
     element.toggleAttribute("data-live", live);
+    takeaway.set();
+    ends(shown.some(({ state }) => ["stopped", "done"].includes(state)) && !live);
     choices.element.hidden = live;
     if (first.rest && !second.plan) kept.set(first.rest, "here");
     kept.element.hidden = live || !kept.says;
@@ -168,8 +170,6 @@ export function learn(page) {
     legend.hidden = !second.plan;
     if (second.plan) legend.textContent = EXPERIMENTS[choices.second]?.says ?? "";
     inside.set(first, shown);
-    takeaway.set();
-    ends(shown.some(({ state }) => ["stopped", "done"].includes(state)) && !live);
     sentence.textContent = told(Boolean(expected));
     tells.textContent = busy
       ? shown.map(({ says, state }) => (state === "diverged" ? "" : says)).join(" ")

@@ -64,9 +64,10 @@ export class Takeaway {
       "section",
       { class: "takeaway", "aria-label": "take it along", hidden: true },
       make("p", { class: "head" }, "It is yours"),
-      make("div", { class: "write" }, this.prompt, write, this.further, this.twenty),
+      make("div", { class: "write" }, this.prompt, write, this.twenty),
       this.written,
       this.judged,
+      this.further,
       make(
         "div",
         { class: "switchboard" },

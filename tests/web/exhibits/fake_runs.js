@@ -147,6 +147,7 @@ globalThis.gpt2Runs = {
       },
       weights: async () => ({ plan, step, weights: new Float32Array(8) }),
       write: async (prompt) => ({
+        forgot: plan.data.kind === "text",
         text: `${prompt}${STORY}`,
         failsAt: 30,
         read: 0.3,

@@ -504,3 +504,100 @@ def test_the_small_language_is_learned_for_real(exhibit, pages):
     assert "knows the grammar 0.52" in run.element.locator(".plot").text_content()
     assert run.element.locator(".thumbs button").count() == 2
     pages.made.pop("/runs.js")
+
+
+def own_text(run: Run) -> Run:
+    run.button("a text of yours").click()
+    run.element.locator("textarea").fill(TEXT)
+    return run
+
+
+def test_a_phone_shows_pause_progress_and_the_newest_text_at_once(learn):
+    run = own_text(learn(context=PHONE)).train().seen("What it writes after")
+    for part in (".run-bar .main", ".progress", ".run-1 .story", ".run-1 .soft"):
+        box = run.element.locator(part).first.bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= 844, part
+
+
+@pytest.mark.parametrize("ends", ["by itself", "by stop"])
+def test_what_a_run_leaves_stands_where_it_was_watched(learn, ends):
+    run = own_text(learn({"every": 600} if ends == "by itself" else {}, context=PHONE)).train()
+    box = run.element.locator(".takeaway")
+    if ends == "by stop":
+        run.seen("It is yours")
+        assert box.bounding_box()["y"] > run.element.locator(".inside").bounding_box()["y"]
+        run.button("stop").click()
+    run.button("train again").wait_for()
+    run.page.wait_for_function(
+        "(() => { const { top } = document.querySelector('.takeaway').getBoundingClientRect();"
+        " return 0 <= top && top < 844 / 3; })()"
+    )
+    assert box.bounding_box()["y"] < run.element.locator(".choices").bounding_box()["y"]
+    last = f"After {run.step:,} steps"
+    run.element.locator(".aloud", has_text=last).wait_for(state="attached")
+    assert run.shown.sentence.startswith(last)
+
+
+def test_a_reader_who_writes_while_a_run_ends_stays_in_the_field(learn):
+    run = own_text(learn({"every": 200})).train().seen("It is yours")
+    field = run.element.get_by_label("the beginning of a text")
+    field.fill("Der Kran")
+    run.button("train again").wait_for()
+    assert field.evaluate("field => field === document.activeElement && field.value") == "Der Kran"
+
+
+def test_writing_goes_on_beyond_the_window(learn):
+    run = own_text(learn()).train().seen("It is yours")
+    assert run.button("write on").is_hidden()
+    run.element.get_by_label("the beginning of a text").fill("Ein Kran: ")
+    run.button("write").click()
+    run.seen("The model sees 64 tokens at once, and forgets the oldest as it writes on.")
+    once = run.element.locator(".written").inner_text()
+    run.button("write on").click()
+    run.element.locator(".written", has_text=re.compile("pond.*pond")).wait_for()
+    assert run.element.locator(".written").inner_text().startswith(once.removesuffix(" …")[:40])
+    assert "forgets the oldest" not in run.element.inner_text()  # said once
+
+
+def test_the_time_a_run_takes_is_said_before_and_while_it_goes(learn):
+    run = own_text(learn(context=PHONE))
+    takes = run.element.locator(".takes")
+    assert re.fullmatch(
+        r"This takes about \d+ minutes on a desktop computer\. A phone may take several times as long\.",
+        takes.inner_text(),
+    )
+    run.element.get_by_text("more settings").click()
+    run.element.get_by_label("steps").fill("100")
+    assert takes.inner_text().startswith("This takes less than a minute")
+    run.element.get_by_label("steps").fill("8000")
+    run.train()
+    takes.get_by_text("left.").wait_for()
+    run.button("stop").click()
+    run.button("train again").wait_for()
+    assert "at the pace of the last run here." in takes.inner_text()
+
+
+def test_the_field_for_a_text_is_directly_below_its_choice(learn):
+    run = learn(context=PHONE)
+    run.button("a text of yours").click()
+    choice, field = (
+        one.bounding_box()
+        for one in (run.button("a text of yours"), run.element.locator("textarea"))
+    )
+    assert 0 <= field["y"] - choice["y"] - choice["height"] < 30
+
+
+def test_what_a_run_begins_with_shares_its_row_at_a_desk(learn):
+    run = learn()
+    rows = [
+        run.element.get_by_label(name).bounding_box()["y"]
+        for name in ("Its size", "It begins with")
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_the_table_of_a_text_of_ones_own_has_no_judge(learn):
+    run = own_text(learn()).train().seen("What it writes after")
+    run.button("pause").click()
+    run.button("go on").wait_for()
+    assert {len(cells) for cells in run.shown.table().values()} == {2}

@@ -1,0 +1,60 @@
+"""The picture of the whole with a model that a reader has trained on a text of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpt2_site import one_pass
+from tests.web.exhibits.test_own_model import choose, mine  # noqa: F401
+
+pytestmark = pytest.mark.browser
+EXAMPLES = ["My grandmother kept bees", "Honey ran slowly"]
+USE = """async (from) => {
+  const { model } = await import("/web/exhibits/page_model.mjs");
+  await model.use({ ...model.files, from });
+}"""
+
+
+def text_of(shown) -> str:
+    return shown.element.locator(".flow-field input").input_value()
+
+
+@pytest.mark.parametrize(
+    ("unit", "told", "legend"),
+    [
+        ("characters", "Each token is one character, and ␣ is a space.", "the character that wins"),
+        ("merges", "A token is a word or a part of one, and ␣ is a space.", "the word that wins"),
+    ],
+)
+def test_its_examples_and_tokens_are_the_readers(exhibit, mine, unit, told, legend):  # noqa: F811
+    shown = exhibit("flow", **one_pass.settings())
+    choose(shown, mine[1])
+    shown.page.evaluate(USE, {"unit": unit, "examples": EXAMPLES})
+    shown.element.locator(".chips button", has_text=EXAMPLES[1]).wait_for()
+    assert shown.ready().element.locator(".flow-examples button:visible").all_inner_texts() == (
+        EXAMPLES
+    )
+    shown.page.wait_for_function(
+        "text => document.querySelector('.flow-field input').value === text", arg=EXAMPLES[0]
+    )
+    assert told in shown.ready().element.locator(".flow-who").inner_text()
+    assert legend in shown.element.locator(".flow-legend").inner_text()
+    shown.element.get_by_role("button", name="back to the book’s model").click()
+    shown.element.locator(".chips button", has_text="In the city, the crane").first.wait_for()
+    assert "Crane World’s model answers" in shown.ready().element.locator(".flow-who").inner_text()
+
+
+def test_writing_on_at_once_continues_the_example_that_was_chosen(exhibit):
+    shown = exhibit("flow", **one_pass.settings(), query={"temperature": "0"})
+    shown.element.evaluate(
+        """(element) => {
+          const named = (name) =>
+            [...element.querySelectorAll("button")].find((one) => one.textContent === name);
+          named("In the city, the crane").click();
+          named("write on").click();
+        }"""
+    )
+    shown.page.wait_for_function(
+        "document.querySelector('.flow-field input').value.length > 24", timeout=30_000
+    )
+    assert text_of(shown).startswith("In the city, the crane lifted")
