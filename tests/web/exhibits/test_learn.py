@@ -563,7 +563,8 @@ def test_the_time_a_run_takes_is_said_before_and_while_it_goes(learn):
     run = own_text(learn(context=PHONE))
     takes = run.element.locator(".takes")
     assert re.fullmatch(
-        r"This takes about \d+ minutes on a desktop computer\. A phone may take several times as long\.",
+        r"This takes about \d+ minutes on a desktop computer\. "
+        r"A phone may take several times as long\.",
         takes.inner_text(),
     )
     run.element.get_by_text("more settings").click()
