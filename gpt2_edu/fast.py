@@ -38,6 +38,7 @@ M = TypeVar("M", bound=nn.Module)
 
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+FEW_ROWS = 16
 
 
 def pack(model: M, dtype: torch.dtype | None = None) -> M:
@@ -45,9 +46,9 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
 
     Every ``nn.Linear`` becomes a ``PackedLinear``, except one that is a subclass or has hooks: it
     is cast only, and so is everything where torch has no oneDNN kernel for the type. The maps of a
-    quantised model become ``PackedInt8``, if a row has one scale and the processor is an x86-64, or
-    ``PackedInt4``, if 32 columns or more share one, and 32 divides the columns; the others stay,
-    and are slow, because each pass makes floats of them.
+    quantised model become ``PackedInt8``, or ``PackedBytes`` where torch has no FBGEMM, if a row
+    has one scale, or ``PackedInt4``, if 32 columns or more share one. The last two need columns
+    that 32 divides. The others stay, and are slow, because each pass makes floats of them.
     Packed weights are no parameters: count, save and train the model itself. In half precision a
     text may differ with and without a cache, because sums of one row and of many are rounded in
     another order.
@@ -87,6 +88,8 @@ def packed_layer(layer: nn.Module, dtype: torch.dtype) -> nn.Module:
     groups = layer.scales.size(1)
     if layer.bits == 8 and groups == 1 and fbgemm_is_here():
         return PackedInt8(layer)
+    if layer.bits == 8 and groups == 1 and layer.in_features % 32 == 0:
+        return PackedBytes(layer)
     if layer.bits == 4 and layer.in_features // groups % 32 == 0:
         return PackedInt4(layer)
     return layer
@@ -141,6 +144,15 @@ class PackedLinear(Packed):
         return self.packed.to_dense()
 
 
+# With inputs of 8 bits, two products of bytes could overflow the 16 bits in which they are added.
+SEVEN_BITS = 63  # the largest integer of an input
+FINER = 126  # half a step of the first row is the largest integer of the second
+TINY = 1e-36  # the least largest number of a row: divided by 63, it is still no subnormal
+integer_product: Any = getattr(
+    torch.ops.quantized, "linear_with_input_q_dq_qweight_dq_output_fp32", None
+)
+
+
 class PackedInt8(Packed):
     """``QuantizedLinear`` of 8 bits, with a scale for each row, for FBGEMM, which sums integers.
 
@@ -175,13 +187,6 @@ class PackedInt8(Packed):
         return integers.int_repr() * self.scales.unsqueeze(1)
 
 
-# With inputs of 8 bits, two products of bytes could overflow where the processor adds them.
-SEVEN_BITS, FINER, TINY = 63, 126, torch.finfo(torch.float32).tiny * 2**7
-integer_product: Any = getattr(
-    torch.ops.quantized, "linear_with_input_q_dq_qweight_dq_output_fp32", None
-)
-
-
 def fbgemm_is_here() -> bool:
     """Whether this build of torch has FBGEMM, as on x86-64."""
     return integer_product is not None and "fbgemm" in torch.backends.quantized.supported_engines
@@ -199,6 +204,34 @@ def for_fbgemm(integers: Tensor) -> Any:
         return torch.ops.quantized.linear_prepack(tensor, None)
     finally:
         torch.backends.quantized.engine = engine
+
+
+class PackedBytes(Packed):
+    """The same where torch has no FBGEMM, as on ARM, for torch's own kernel for bytes.
+
+    It reads bytes for up to 16 rows of inputs; these, and what it sums up, are rounded to bfloat16,
+    for which it is made. With more rows the time goes into multiplying, not into reading: then
+    floats are made of the bytes. Where 32 does not divide the columns, it reads beyond them.
+    """
+
+    def __init__(self, linear: QuantizedLinear) -> None:
+        super().__init__(linear)
+        with torch.no_grad():
+            self.packed, self.scales = linear.integers.clone(), linear.scales[:, 0].clone()
+        self.ones = torch.ones(self.out_features, dtype=torch.bfloat16)  # it would round scales
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x.reshape(-1, self.in_features)  # (M, in)
+        if len(rows) > FEW_ROWS:
+            return F.linear(x, self.weight.to(x.dtype), self.bias)
+        sums = torch.ops.aten._weight_int8pack_mm(rows.bfloat16(), self.packed, self.ones)
+        y = sums * self.scales if self.bias is None else self.bias.addcmul(sums, self.scales)
+        return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
+
+    @property
+    def weight(self) -> Tensor:
+        """What the integers stand for, (out, in): a copy."""
+        return self.packed * self.scales.unsqueeze(1)
 
 
 class PackedInt4(Packed):

@@ -9,7 +9,15 @@ import pytest
 import torch
 
 from gpt2_edu import GPT2, GPT2Config, fast, generate, pad_left, stream
-from gpt2_edu.fast import Compiled, FixedCache, PackedInt4, PackedInt8, PackedLinear, pack
+from gpt2_edu.fast import (
+    Compiled,
+    FixedCache,
+    PackedBytes,
+    PackedInt4,
+    PackedInt8,
+    PackedLinear,
+    pack,
+)
 from gpt2_edu.machine.device import cpp_compiler
 from gpt2_edu.quantize import QuantizedLinear, quantize
 
@@ -115,7 +123,7 @@ def wide(make_model) -> GPT2:
 
 def packed_maps(model) -> set[type]:
     found = {type(module) for module in model.modules()}
-    return found & {PackedLinear, PackedInt8, PackedInt4, QuantizedLinear}
+    return found & {PackedLinear, PackedInt8, PackedBytes, PackedInt4, QuantizedLinear}
 
 
 @pytest.mark.parametrize(
@@ -162,12 +170,18 @@ def test_sums_of_bytes_do_not_overflow(wide):
         torch.testing.assert_close(packed(x), layer(x), atol=1e-6, rtol=1e-5)
 
 
-def test_where_there_is_no_fbgemm_integers_of_8_bits_stay(wide, idx, monkeypatch):
+def test_where_there_is_no_fbgemm_torchs_kernel_for_bytes_takes_its_place(wide, monkeypatch):
     monkeypatch.setattr(fast, "fbgemm_is_here", lambda: False)
     small = quantize(wide)
-    packed = pack(small)
-    assert packed_maps(packed) == {QuantizedLinear}
-    assert packed(idx)[0].equal(small(idx)[0])
+    assert packed_maps(pack(small)) == {PackedBytes}
+    layer = small.transformer.h[1].mlp.c_fc
+    packed = fast.packed_layer(layer, torch.float32)
+    assert packed.weight.equal(layer.weight)
+    x = torch.randn(fast.FEW_ROWS + 1, 64)
+    assert packed(x).equal(layer(x))
+    few = x[:-1].bfloat16().float()  # bfloat16 rounds what is summed, not scales nor biases
+    sums = layer(few) - layer.bias
+    torch.testing.assert_close(packed(few) - layer.bias, sums, atol=1e-6, rtol=2**-7)
 
 
 @pytest.mark.parametrize("bits, group", [(8, 32), (4, 16)])

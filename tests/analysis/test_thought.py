@@ -151,7 +151,6 @@ def test_counts_of_a_round_add_up():
     assert found["accepted"] <= found["drafted"] <= 4 * found["rounds"]
 
 
-@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_exact_rule_passes_and_the_wrong_one_does_not():
     right = chi_square("exact", draws=3000, name="bigrams")

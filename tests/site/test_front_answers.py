@@ -87,7 +87,6 @@ def test_ribbons_are_cut_and_put_back(opened):
     until(page, f"{share} === '0.53'", timeout=WAIT)
 
 
-@pytest.mark.thorough
 def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
     page = opened(FRONT)
     page.locator(READY).wait_for(timeout=WAIT)

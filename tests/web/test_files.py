@@ -79,7 +79,6 @@ def test_files_and_folders_that_are_dropped_run(page, tmp_path):
     assert drop(page, tmp_path / "runs")["name"] == "runs/first/step-5"
 
 
-@pytest.mark.thorough
 def test_files_and_folders_that_are_chosen_run(page, tmp_path):
     folder = copied(tmp_path / "my-crane")
     page.set_input_files("#multiple", [folder / "config.json", folder / "model.safetensors"])

@@ -271,14 +271,12 @@ def test_a_pause_between_tries_can_be_cancelled(reader, hub):
     assert reader.outcome() == "cancelled"
 
 
-@pytest.mark.thorough
 def test_errors_of_the_server_are_waited_out(reader, hub, model):
     hub.failures = 2
     assert reader.download() == "done"
     reader.check_logits(model)
 
 
-@pytest.mark.thorough
 def test_only_one_page_downloads_a_model(reader, hub, entry, model):
     hub.pause = 60
     reader.begin()
@@ -380,7 +378,6 @@ def test_a_hub_that_ignores_range_sends_what_is_there_already(reader, hub, entry
     reader.check_logits(model)
 
 
-@pytest.mark.thorough
 def test_a_file_that_is_too_short_is_never_complete(reader, hub, entry):
     hub.missing_bytes = 7
     short = entry["bytes"] - 7

@@ -180,7 +180,6 @@ def test_a_hidden_page_pauses_and_stores_and_continues_when_it_is_seen(show):
     assert page.evaluate("run.status") == "paused", "a reader's own pause is no page's"
 
 
-@pytest.mark.thorough
 def test_a_page_that_the_browser_freezes_trains_on_afterwards(show):
     page = show()
     begin(page)
@@ -194,7 +193,6 @@ def test_a_page_that_the_browser_freezes_trains_on_afterwards(show):
     assert page.evaluate("heard.said") == []
 
 
-@pytest.mark.thorough
 def test_a_computer_that_slept_is_told_of(show, context):
     context.clock.install()
     page = show()
@@ -249,7 +247,6 @@ def test_a_worker_that_dies_is_replaced_once_until_the_next_save(show, workers, 
     assert page.evaluate("run.workers.ended")
 
 
-@pytest.mark.thorough
 def test_a_worker_that_does_not_answer_is_replaced(show, context):
     context.clock.install()
     page = show()
@@ -274,7 +271,6 @@ def test_a_worker_that_does_not_answer_can_be_stopped(show):
     begin(page)  # the slot is free
 
 
-@pytest.mark.thorough
 def test_without_storage_it_trains_and_says_so(show):
     page = show()
     assert page.evaluate("gpt2Runs.available()") == ""
@@ -305,7 +301,6 @@ def test_with_a_full_storage_the_older_state_stays(show):
     assert steps(page) > saved
 
 
-@pytest.mark.thorough
 def test_a_run_of_another_version_stays_stored_and_is_refused(show):
     page = show()
     begin(page)
@@ -328,7 +323,6 @@ def test_a_run_of_another_version_stays_stored_and_is_refused(show):
     assert page.evaluate(other) is None
 
 
-@pytest.mark.thorough
 def test_a_run_that_diverges_is_not_stored_and_returns(show):
     page = show()
     begin(page)

@@ -137,7 +137,6 @@ def test_answers_are_those_of_python(shown_ask, strength):
         assert verdict.startswith("✓ Right" if right else "✗ Wrong. The answer is"), verdict
 
 
-@pytest.mark.thorough
 def test_most_questions_are_answered_right(shown_ask):
     """Also those in a form that training never used."""
     shown = shown_ask()
@@ -170,7 +169,6 @@ def test_tokens_that_bear_the_loss_are_those_of_the_package(shown_ask):
     assert marked.count() == len(rendered.ids) - 1
 
 
-@pytest.mark.thorough
 def test_what_is_typed_is_answered_and_not_marked(shown_ask):
     shown = shown_ask()
     box = shown.element.get_by_role("textbox", name="question")

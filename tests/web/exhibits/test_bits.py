@@ -78,7 +78,6 @@ def test_what_was_tried_stays_on_the_ladder_until_the_text_changes(exhibit):
     assert list(shown.table()) == ["4"]
 
 
-@pytest.mark.thorough
 def test_another_models_texts_are_not_judged(exhibit, tmp_path):
     small = GPT2Config(vocab_size=1024, block_size=32, n_layer=1, n_head=2, n_embd=6)
     path = tmp_path / "mine.safetensors"

@@ -71,7 +71,6 @@ def test_the_first_frame_is_what_the_page_shows_when_it_is_awake(cards):
     assert live == printed
 
 
-@pytest.mark.thorough
 def test_a_line_that_is_typed_counts(cards):
     shown = cards()
     write(shown, card.text("gpt2").replace('"n_layer": 12', '"n_layer": 24'))
@@ -127,7 +126,6 @@ def test_two_cards_stand_side_by_side_line_for_line(cards):
     assert "is a list" in shown.sentence and heads(shown) == ["GPT-2 124M"]
 
 
-@pytest.mark.thorough
 def test_cards_are_dropped_one_or_two_at_once(cards):
     shown = cards()
     shown.page.evaluate(DROP, ["gpt2-card", [card.text("qwen3-0.6b")]])

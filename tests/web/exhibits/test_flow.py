@@ -173,7 +173,6 @@ def test_a_guess_that_is_no_word_is_named_too(picture, tmp_path, token, name):
     assert set(shown.element.locator(".flow-picture .word").all_text_contents()) == {name}
 
 
-@pytest.mark.thorough
 def test_rows_of_a_large_matrix_are_fetched_as_they_are_shown(picture, tmp_path):
     torch.manual_seed(3)
     config = GPT2Config(vocab_size=270, n_layer=1, n_head=2, n_embd=520, block_size=40)
@@ -212,7 +211,6 @@ def test_rows_of_a_large_matrix_are_fetched_as_they_are_shown(picture, tmp_path)
     assert shows(int(place.split(".")[4]))
 
 
-@pytest.mark.thorough
 def test_of_two_hundred_quick_changes_the_last_one_stands(picture):
     shown = picture()
     shown.element.locator("input[type=text]").evaluate(
@@ -274,7 +272,6 @@ def test_beads_run_at_rest_but_not_while_the_reader_works(picture):
     assert shown.element.locator(".flow-pulses").is_hidden()
 
 
-@pytest.mark.thorough
 def test_weights_fly_from_one_level_to_the_next(picture):
     shown = picture()
     shown.element.hover()
@@ -512,7 +509,6 @@ def test_the_dart_has_knobs(picture, crane):
     assert lanes(shown)[-1] == "␣ate"
 
 
-@pytest.mark.thorough
 def test_a_bug_of_the_museum_is_met(picture, crane):
     expected = crane.next(crane.trace(TEXT, {"pos_emb": torch.zeros_like})["logits"])
     shown = picture()
@@ -550,7 +546,6 @@ def test_a_canvas_has_the_colours_of_the_theme(picture):
     repainted("!==")
 
 
-@pytest.mark.thorough
 def test_without_a_mask_ribbons_come_from_later_tokens(picture):
     shown = picture(query={"bug": "no mask", "at": "2"})
     told = shown.element.locator(".ribbon").evaluate_all(
@@ -564,7 +559,6 @@ def test_without_a_mask_ribbons_come_from_later_tokens(picture):
     assert shown.ready().element.locator(".cellbox.hidden").count() == 21
 
 
-@pytest.mark.thorough
 def test_a_head_that_is_played_goes_through_its_steps(picture):
     shown = picture(query={"place": "1.0"})
     flies = "one => document.querySelectorAll(`.${one}`).length"
@@ -685,7 +679,6 @@ def test_a_cut_is_told_as_before_and_after(picture, crane):
     assert "Without" not in shown.sentence
 
 
-@pytest.mark.thorough
 def test_a_stored_run_greys_what_it_cannot_do(picture):
     shown = picture(query={"run": "3"})
     for name in ("one token", "write on"):

@@ -65,7 +65,6 @@ def test_ribbons_are_the_stored_weights(picture, shot, text):
     shown.stands()
 
 
-@pytest.mark.thorough
 def test_a_step_of_the_slider_changes_ribbons_in_their_place(picture):
     shown = picture(query={"learned": "2", "shot": "13"})
     one = shown.element.locator(".ribbon", has_text="head 0.1: ␣crane takes").first

@@ -32,7 +32,6 @@ def test_maps_and_bars_are_pythons(exhibit, crane):
     assert shown.bars() == pytest.approx(crane.next(crane.trace(RIVER)["logits"]), abs=1e-3)
 
 
-@pytest.mark.thorough
 def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     shown = exhibit("heads", text=RIVER, head="1.0", rivals=[" ate", " lifted"])
     before = shown.bars()

@@ -134,7 +134,6 @@ def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
     assert run.element.locator(".thumbs .chosen").inner_text() == "1.1"
 
 
-@pytest.mark.thorough
 def test_its_end_is_told_and_another_may_follow(learn):
     run = learn({"every": 600}).train()
     run.button("train again").wait_for()
@@ -166,7 +165,6 @@ def test_a_run_that_has_ended_writes_and_leaves_its_slot(learn):
     assert run.asked("start")[1][2] > 0
 
 
-@pytest.mark.thorough
 def test_a_finished_run_may_be_opened_and_trained_further(learn):
     settings = {**KEPT["plan"]["settings"], "steps": 2340}
     finished = {**KEPT, "state": {"settings": settings}}
@@ -181,7 +179,6 @@ def test_a_finished_run_may_be_opened_and_trained_further(learn):
     assert (slot, plan["settings"]["steps"], step) == (0, 3510, 2340)
 
 
-@pytest.mark.thorough
 def test_the_rate_acts_while_it_runs(learn):
     run = learn().train()
     run.shown.slide("learning rate", -1)
@@ -279,7 +276,6 @@ def test_a_run_of_an_earlier_visit_is_offered(learn):
     assert run.step > 2340
 
 
-@pytest.mark.thorough
 def test_a_kept_run_brings_its_choices(learn):
     data = {"kind": "text", "unit": "merges", "vocabSize": 1024, "text": TEXT}
     text = {**KEPT, "plan": {**KEPT["plan"], "name": "my text", "data": data}}
@@ -314,7 +310,6 @@ def test_a_kept_run_is_forgotten_only_at_a_click(learn):
     assert run.asked("drop") == [[0]]
 
 
-@pytest.mark.thorough
 def test_a_page_without_storage_says_so(learn):
     denied = "This browser does not store the run: save it as a file in time."
     run = learn({"denied": denied}).train().seen(denied)
@@ -377,7 +372,6 @@ def test_a_text_of_ones_own(learn):
     assert "Moor" not in run.shown.query
 
 
-@pytest.mark.thorough
 def test_a_model_in_a_file_is_what_a_run_begins_with(learn):
     run = learn({"wrong": "this file has no tokenizer"})
     run.button("a text of yours").click()
@@ -401,7 +395,6 @@ def test_a_model_in_a_file_is_what_a_run_begins_with(learn):
     assert run.element.get_by_label("Its size").is_enabled()
 
 
-@pytest.mark.thorough
 def test_a_text_of_ones_own_knows_no_stories(learn):
     run = learn({"story": "Der Kran steht über dem Moo", "overfits": True})
     run.button("a text of yours").click()
@@ -461,7 +454,6 @@ def test_the_model_can_be_taken_along(learn):
     run.element.locator(".written mark").wait_for()
 
 
-@pytest.mark.thorough
 def test_it_can_be_read_as_a_table(learn):
     run = learn().train().seen("What it writes after")
     run.button("pause").click()
@@ -481,7 +473,6 @@ def test_nothing_overflows_and_everything_has_a_name(learn, context):
     assert [f"{one['id']}: {one['nodes'][0]['target']}" for one in found["violations"]] == []
 
 
-@pytest.mark.thorough
 def test_frames_stay_short_while_reports_come(learn):
     """However many reports come, four times a second is enough to paint."""
     run = learn({"every": 4, "pace": 5})

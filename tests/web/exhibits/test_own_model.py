@@ -86,7 +86,6 @@ def test_the_first_page_shows_it_at_once_on_every_visit(exhibit, mine, motion):
         assert shown.status == ""  # it says above who answers
 
 
-@pytest.mark.thorough
 def test_an_exhibit_says_which_model_answers_if_it_is_not_the_books(exhibit, mine):
     shown = exhibit("mlp", text=TEXT)
     assert shown.status == ""
@@ -107,7 +106,6 @@ def test_a_file_that_is_no_model_is_refused(exhibit, crane, tmp_path, content):
     assert shown.bars() == pytest.approx(crane.next(crane.trace(TEXT)["logits"]), abs=1e-3)
 
 
-@pytest.mark.thorough
 def test_a_tokenizer_that_does_not_fit_is_refused(exhibit, mine, tmp_path):
     content = mine[1].read_bytes()
     at = content.index(b"gpt2-edu.merges") + 18

@@ -111,7 +111,6 @@ def test_texts_show_their_reward_and_which_way_they_are_pushed(reward):
     assert shown.element.locator(".rewards i").count() == 16
 
 
-@pytest.mark.thorough
 def test_a_reward_is_learned(reward):
     """Few tokens are soon learned: after some groups the novice writes hardly anything."""
     shown = learn(reward(query={"group": "16", "reward": "short"}))
@@ -140,7 +139,6 @@ KEPT = """async (plan) => {
 }"""
 
 
-@pytest.mark.thorough
 def test_a_model_of_the_readers_own_is_rewarded(reward):
     shown = reward(query={"begin": "kept", "reward": "short", "group": "8"})
     shown.page.evaluate(KEPT, PLAN)  # which has learned nothing yet
@@ -162,7 +160,6 @@ def test_a_reader_who_goes_back_while_it_prepares_gets_no_run(reward):
     assert not shown.page.workers
 
 
-@pytest.mark.thorough
 def test_the_keyboard_is_enough(reward):
     shown = reward()
     shown.tab_to(".choice button")
@@ -190,7 +187,6 @@ def test_everybody_can_read_it(reward, context):
     shown.stands()
 
 
-@pytest.mark.thorough
 def test_the_page_stays_free(reward):
     shown = reward(query={"group": "8"})
     shown.page.evaluate(

@@ -67,7 +67,6 @@ def test_a_run_is_taken_away_and_brought_back(scaling):
     shown.element.get_by_role("button", name="15 of 16 points").wait_for()  # it can be had again
 
 
-@pytest.mark.thorough
 def test_the_largest_run_is_predicted_from_the_others(scaling):
     shown = scaling(query={"away": LARGEST})
     rest = [one for one in made() if f"{one.n}x{one.d}" != LARGEST]
@@ -78,7 +77,6 @@ def test_the_largest_run_is_predicted_from_the_others(scaling):
     assert rows["155,200 parameters, 6.77 million tokens"][-1] == "taken away"
 
 
-@pytest.mark.thorough
 def test_with_e_held_the_surface_is_that_of_python(scaling):
     shown = scaling(query={"known": "true"})
     assert shown.sentence.startswith("With E held at the true floor of 0.440, the 32 runs lie")
@@ -102,7 +100,6 @@ def test_resamplings_say_how_sure_it_is(scaling):
     assert low < floor_of(shown) < high and high - low < 0.2
 
 
-@pytest.mark.thorough
 def test_too_few_runs_have_no_surface(scaling):
     shown = scaling()
     names = [f"{one.n}x{one.d}" for one in made() if one.n > 1760]
