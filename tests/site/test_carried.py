@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import zipfile
 from itertools import chain
 
@@ -56,7 +57,12 @@ def test_the_document_has_its_links_its_pictures_and_no_solution(found):
 
 
 @pytest.mark.browser
-def test_a_pdf_has_bookmarks_by_part_numbers_and_its_own_faces(found, here, monkeypatch):
+def test_a_pdf_has_bookmarks_by_part_numbers_and_its_own_faces(
+    found, site, here, tmp_path_factory, monkeypatch
+):
+    # It is printed from a page that stands for a moment in the site, which other tests read.
+    copied = shutil.copytree(site, tmp_path_factory.mktemp("copied") / "html")
+    monkeypatch.setattr(make_pdf, "SITE", copied)
     few = [page for page in found if page.name in FEW]
     monkeypatch.setattr(make_pdf, "pages", lambda site: few)
     assert make_pdf.main() == 0
