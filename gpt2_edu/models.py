@@ -8,7 +8,7 @@ from pathlib import Path
 from .config import LlamaConfig, ModelConfig
 from .llama import Llama
 from .llama_weights import FAMILIES
-from .machine.files import read_json
+from .machine.files import read_object
 from .model import GPT2
 from .tokenizer import Encoding, load_encoding
 from .tokenizer_json import TokenizerJSON
@@ -41,8 +41,7 @@ def read_any_config(path: Path) -> ModelConfig:
 
 
 def _kind(path: Path) -> type[GPT2] | type[Llama]:
-    stored = read_json(path)
-    return Llama if isinstance(stored, dict) and stored.get("model_type") in FAMILIES else GPT2
+    return Llama if read_object(path).get("model_type") in FAMILIES else GPT2
 
 
 def load_model_tokenizer(name_or_path: str | PathLike[str], model: GPT2 | Llama) -> Encoding:

@@ -20,7 +20,7 @@ from pathlib import Path
 import tiktoken
 from safetensors import SafetensorError, safe_open
 
-from .machine.files import atomic_write, named_path, read_json, write_text
+from .machine.files import atomic_write, named_path, read_object, write_text
 from .machine.messages import escape_control, nearest, short_repr
 from .tokenizer_json import END, FILE, TokenizerJSON
 
@@ -75,7 +75,7 @@ def load_tokenizer(name: str | PathLike[str] = "gpt2") -> tiktoken.Encoding:
             return _read_ranks(place / RANKS)
     for place in places(path):
         if (place / "config.json").is_file():
-            sizes = read_json(place / "config.json")
+            sizes = read_object(place / "config.json")
             return _shipped(tokenizer_name(sizes.get("vocab_size")))
     raise ValueError(f"the folder {path} has neither {RANKS} nor a model's config.json")
 
@@ -88,7 +88,7 @@ def load_encoding(name: str | PathLike[str]) -> Encoding:
     for place in places(named_path(name)):
         if (place / FILE).is_file() and not (place / RANKS).is_file():
             config = place / "config.json"
-            if not config.is_file() or read_json(config).get("model_type") != "gpt2":
+            if not config.is_file() or read_object(config).get("model_type") != "gpt2":
                 return TokenizerJSON(place, END_OF_TEXT)
     return load_tokenizer(name)
 
@@ -222,7 +222,7 @@ def save_ranks(ranks: dict[bytes, int], path: str | Path) -> None:
         part.write_bytes(b"".join(lines))
 
 
-def tokenizer_name(vocab_size: int) -> str:
+def tokenizer_name(vocab_size: int | None) -> str:
     """The tokenizer of this package with so many tokens: "gpt2" or "crane".
 
     Raises ValueError if there is none.

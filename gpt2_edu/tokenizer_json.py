@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .machine.files import read_json, write_text
+from .machine.files import read_object, write_text
 from .machine.messages import escape_control, short_repr
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class TokenizerJSON:
         self.name = str(path)
         self._tokenizer = _read(path)
         self._text = path.read_text("utf-8")
-        stored = read_json(path)
+        stored = read_object(path)
         decoder = stored.get("decoder") or {}
         kinds = {decoder.get("type"), *(part["type"] for part in decoder.get("decoders", []))}
         if "ByteLevel" not in kinds:
@@ -61,7 +61,7 @@ class TokenizerJSON:
     def _end_of_text(self, folder: Path, usual: str) -> int:
         for file in (END, "config.json"):
             if (folder / file).is_file():
-                ids = read_json(folder / file).get("eos_token_id")
+                ids = read_object(folder / file).get("eos_token_id")
                 first = ids[0] if isinstance(ids, list) and ids else ids
                 if isinstance(first, int) and 0 <= first < self.n_vocab:
                     return first

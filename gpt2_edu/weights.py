@@ -22,7 +22,7 @@ from .hub import CONFIG as CONFIG
 from .hub import INDEX as INDEX
 from .hub import NAME, PUBLISHED, fetch, fetch_repository, indexed
 from .hub import WEIGHTS as WEIGHTS
-from .machine.files import atomic_write, locked, named_path, read_json, write_text
+from .machine.files import atomic_write, locked, named_path, read_object, write_text
 from .machine.messages import escape_control, join_some, nearest, short_repr
 from .page_file import unpacked
 
@@ -32,9 +32,7 @@ BUNDLED = {name: ASSETS / name for name in ("crane", "draft", "novice")}  # weig
 
 def read_config(path: Path, layout: ModuleType) -> Any:
     """The sizes in a config.json; ValueError for settings that the family does not have."""
-    stored = read_json(path)
-    if not isinstance(stored, dict):
-        raise ValueError(f"{path} must hold a JSON object, got {type(stored).__name__}")
+    stored = read_object(path)
     try:
         return layout.config_from_hugging_face(stored)
     except (TypeError, ValueError) as error:

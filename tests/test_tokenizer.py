@@ -22,6 +22,7 @@ from gpt2_edu import load_tokenizer, stream_text
 from gpt2_edu.bpe import LONGEST, count_pieces, train_bpe
 from gpt2_edu.tokenizer import (
     END_OF_TEXT,
+    load_encoding,
     make_encoding,
     save_ranks,
     tokenizer_name,
@@ -192,6 +193,19 @@ def test_a_file_that_has_no_ranks_is_refused_with_the_form_that_they_have(tmp_pa
             load_tokenizer(path)
     with pytest.raises(ValueError, match="has neither tokenizer"):
         load_tokenizer(tmp_path)
+
+
+def test_a_config_that_is_no_object_is_refused_by_name(tmp_path):
+    config, tokenizer_json = tmp_path / "config.json", tmp_path / "tokenizer.json"
+    for text, kind in (("[]", "list"), ("null", "NoneType")):
+        config.write_text(text)
+        tokenizer_json.unlink(missing_ok=True)
+        message = f"config.json must hold a JSON object, got {kind}"
+        with pytest.raises(ValueError, match=message):
+            load_tokenizer(tmp_path)
+        tokenizer_json.write_text("{}")
+        with pytest.raises(ValueError, match=message):
+            load_encoding(tmp_path)
 
 
 # ---- New ranks ----------------------------------------------------------------------------------

@@ -190,6 +190,14 @@ def read_json(path: Path) -> Any:
     return parse_json(path.read_bytes(), str(path))
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """The content of a JSON file that must be an object; ValueError, naming the file, if not."""
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} must hold a JSON object, got {type(found).__name__}")
+    return found
+
+
 def parse_json(text: bytes, place: str) -> Any:
     """The content of JSON text; ``place`` names its source in messages."""
     try:

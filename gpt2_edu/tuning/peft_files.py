@@ -20,7 +20,7 @@ from torch import Tensor
 
 from .. import gpt2_weights
 from ..language_model import LanguageModel
-from ..machine.files import locked, named_path, read_json, write_text
+from ..machine.files import locked, named_path, read_object, write_text
 from ..machine.messages import join_some, short_repr
 from ..tokenizer import Encoding, header_texts, save_encoding
 from ..weights import differences, misfits, not_finite, save_tensors
@@ -107,7 +107,7 @@ def load_adapter(model: M, folder: str | PathLike[str], name: str = "default") -
     for file in (CONFIG, WEIGHTS):
         if not (place / file).is_file():
             raise FileNotFoundError(f"{place} holds no adapter: it lacks {file}")
-    path, settings = place / WEIGHTS, read_settings(place / CONFIG)
+    path, settings = place / WEIGHTS, read_object(place / CONFIG)
     config = lora_config(settings, place / CONFIG)
     if header_texts(path).get(BASE) not in (None, fingerprint(model)):
         base = short_repr(settings.get("base_model_name_or_path"))
@@ -141,14 +141,6 @@ def adapter_folder(name: str | PathLike[str]) -> Path:
     """The folder of an adapter, by its path or as the name of one in this package."""
     folder = named_path(name)
     return BUNDLED.get(str(name), folder) if not folder.exists() else folder
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """What an adapter_config.json says. Raises ValueError if it is not a JSON object."""
-    settings = read_json(path)
-    if not isinstance(settings, dict):
-        raise ValueError(f"{path} must hold a JSON object, got {type(settings).__name__}")
-    return settings
 
 
 def lora_config(settings: Mapping[str, Any], path: Path) -> LoraConfig:
