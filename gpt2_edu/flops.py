@@ -16,18 +16,14 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from .config import LlamaConfig, ModelConfig
+from .config import LlamaConfig, ModelConfig, check_positive
 from .machine.data_sheets import bytes_per_number
-from .machine.messages import short_repr
 from .model import fused_is_faster
 
 
 def _require_positive(**values: float) -> None:
     for name, value in values.items():
-        if not isinstance(value, int | float):
-            raise TypeError(f"{name} must be a number, got {short_repr(value)}")
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} must be above 0 and finite, got {short_repr(value)}")
+        check_positive(name, value)
 
 
 # ---- Parameters --------------------------------------------------------------------------------

@@ -89,12 +89,17 @@ def continues(idx: Tensor, seen: Tensor) -> bool:
     return len(idx) == len(seen) and idx.size(1) > T and torch.equal(idx[:, :T], seen)
 
 
-def last_logits(output: Any) -> Tensor:
-    """The logits (B, V) of the last position, of a model's output."""
+def logits_of(output: Any) -> Tensor:
+    """The logits (B, T, V) in a model's output. Raises TypeError for anything else."""
     logits = output[0] if isinstance(output, tuple) else getattr(output, "logits", output)
     if not isinstance(logits, Tensor) or logits.ndim != 3:
         raise TypeError(f"the model must return logits (B, T, V), got {short_repr(output)}")
-    return logits[:, -1]
+    return logits
+
+
+def last_logits(output: Any) -> Tensor:
+    """The logits (B, V) of the last position, of a model's output."""
+    return logits_of(output)[:, -1]
 
 
 def window_of(model: Model) -> int:

@@ -21,11 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import torch
 from torch import Tensor
 
 from ..config import GPT2Config, check_int
 from ..machine.messages import short_repr
+from ..tuning.messages import Rendered, example_batch
 
 CUPS = "ABCDE"
 SWAPS = [a + b for a, b in combinations(CUPS, 2)]
@@ -33,7 +33,6 @@ NOW, STEPS, DOTS, DOT, END = "now:", "steps:", "dots:", ".", "<|endoftext|>"
 WORDS = (*CUPS, *SWAPS, NOW, STEPS, DOTS, DOT, END)  # a word is a token, its place the id
 MOST = 8  # swaps in a game of training
 IDS = {word: i for i, word in enumerate(WORDS)}
-IGNORED = -100
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def written(game: Game, ask: str, every: int = 1) -> str:
 
 def rows(
     games: Sequence[Game],
-    written: bool | Sequence[bool],
+    steps: bool | Sequence[bool],
     *,
     dots: bool = False,
     every: int = 1,
@@ -131,29 +130,20 @@ def rows(
 ) -> tuple[Tensor, Tensor]:
     """Inputs and targets of these games with their answers, both int64 (B, T).
 
-    ``written`` says, for all or for each, whether steps are written down or the answer is given at
+    ``steps`` says, for all or for each, whether steps are written down or the answer is given at
     once; ``dots`` has dots in the place of steps, ``every`` fewer of them. Targets are -100 but for
     the answer, the end after it and, if the way is to be ``chosen`` by the model, the word before
     it. Shorter rows are filled with <|endoftext|> on the right.
     """
-    each = [written] * len(games) if isinstance(written, bool) else list(written)
-    texts = []
-    for one, steps in zip(games, each, strict=True):
-        way = (DOTS if dots else STEPS) if steps else NOW
-        before, after = prompt(one), encode(f"{way} {_answer(one, way, every)} {END}")
-        given = 0 if chosen else 1
-        texts.append((before + after[:given], after[given:]))
-    T = max(len(before) + len(after) for before, after in texts) - 1
-    idx = torch.full((len(games), T), IDS[END])
-    targets = torch.full((len(games), T), IGNORED)
-    for row, (before, after) in enumerate(texts):
-        ids = torch.tensor(before + after)
-        idx[row, : len(ids) - 1] = ids[:-1]
-        targets[row, len(before) - 1 : len(ids) - 1] = ids[len(before) :]
-    return idx, targets
-
-
-_answer = written  # ``rows`` has an argument of that name
+    each = [steps] * len(games) if isinstance(steps, bool) else steps
+    examples = []
+    for one, in_steps in zip(games, each, strict=True):
+        way = (DOTS if dots else STEPS) if in_steps else NOW
+        given, answer = prompt(one), encode(f"{written(one, way, every)} {END}")
+        ids = [*given, IDS[way], *answer]
+        learned = [False] * len(given) + [chosen] + [True] * len(answer)
+        examples.append(Rendered(ids, learned))
+    return example_batch(examples)
 
 
 def config(n_layer: int = 2, n_embd: int = 64) -> GPT2Config:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..checks import check_prompt, check_range
 from ..config import check_int
-from ..generation import Model, has_cache, last_logits, window_of
+from ..generation import Model, has_cache, logits_of, window_of
 from ..language_model import LanguageModel, eval_mode
 from ..machine.messages import short_repr
 from ..sampling import next_probabilities
@@ -86,9 +86,7 @@ class Reader:
             # At least the last n are read, again if need be: so a cache never has too much.
             self.cache.length = min(self.cache.length, idx.size(1) - n)
             output = self.model(idx[:, self.cache.length :], cache=self.cache)
-        last_logits(output)  # raises TypeError for what is no logits
-        logits = output[0] if isinstance(output, tuple) else getattr(output, "logits", output)
-        return logits[0, -n:]
+        return logits_of(output)[0, -n:]
 
 
 def speculate(
@@ -192,15 +190,3 @@ def other_vocabulary(model: object, draft: object) -> str:
         f"the model has a vocabulary of {short_repr(model)} tokens, the draft one of "
         f"{short_repr(draft)}: a draft must use the same tokenizer"
     )
-
-
-def expected_tokens(accepted: float, ahead: int) -> float:
-    """The mean number of tokens in a round, if each drafted one is kept with this probability.
-
-    It is 1 + a + a² + … + a^ahead, as if no token depended on another (Leviathan et al. 2023,
-    equation 1). Raises ValueError for a probability outside [0, 1] or a negative ``ahead``.
-    """
-    check_int("ahead", ahead, 0)
-    if not 0 <= accepted <= 1:
-        raise ValueError(f"accepted is a probability in [0, 1], got {short_repr(accepted)}")
-    return float(sum(accepted**i for i in range(ahead + 1)))

@@ -10,7 +10,7 @@ import torch
 from gpt2_edu import GPT2, GPT2Config, generate, load_tokenizer
 from gpt2_edu.analysis.reward_runs import novice
 from gpt2_edu.thought import speculate
-from gpt2_edu.thought.speculative import Reader, accept, beyond, expected_tokens
+from gpt2_edu.thought.speculative import Reader, accept, beyond
 from tests.thorough import thorough
 
 START = torch.tensor([[load_tokenizer("crane").eot_token]])
@@ -163,11 +163,3 @@ def test_what_does_not_go_together_is_told():
         speculate(model, tiny(1), torch.tensor([[9]]), 3)
     with pytest.raises(ValueError, match="ahead must be at least 0"):
         speculate(model, tiny(1), idx, 3, ahead=-1)
-
-
-def test_expected_tokens_of_a_round():
-    assert expected_tokens(0.8, 2) == pytest.approx(1 + 0.8 + 0.64)
-    assert expected_tokens(1.0, 4) == 5
-    assert expected_tokens(0.0, 4) == 1
-    with pytest.raises(ValueError, match="probability"):
-        expected_tokens(1.2, 4)
