@@ -52,7 +52,7 @@ def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
         return TrainConfig(**given)
     names = ("device", "precision", "n_embd", "steps", "family")
     known = {name: given[name] for name in names if name in given}
-    proposed = propose(given.get("data", "data"), minutes=minutes or 10.0, **known)
+    proposed = propose(data, minutes=minutes or 10.0, **known)
     return TrainConfig(**proposed | given)
 
 

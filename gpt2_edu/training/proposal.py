@@ -86,11 +86,17 @@ def settings_for(
     often = max(steps // 10, 1)
     drops = passes > 4 and family == "gpt2"
     return {
-        **({} if family == "gpt2" else {"family": family}),
-        **{"n_layer": N, "n_head": heads(C), "n_embd": C, "block_size": T},
-        **{"batch_size": batch_size, "steps": steps, "lr": 0.4 / C},
+        "family": family,
+        "n_layer": N,
+        "n_head": heads(C),
+        "n_embd": C,
+        "block_size": T,
+        "batch_size": batch_size,
+        "steps": steps,
+        "lr": 0.4 / C,
         "dropout": 0.1 if drops else 0.0,
-        **{"eval_every": often if held else 0, "sample_every": often},
+        "eval_every": often if held else 0,
+        "sample_every": often,
         "save_every": max(steps // 4, 1),
         "prompt": "<|endoftext|>" if header.documents > 1 else "\n",
     }

@@ -246,12 +246,7 @@ class Trainer:
         """Train until the last step or a stop. Returns the last training and validation loss."""
         config, ranks = self.config, self.ranks
         loss = val_loss = None
-        # In float32 a new CUDA device multiplies in TF32. The data sheet may be unknown: None.
-        tf32 = self.memory.precision == "float32" and ranks.device.type == "cuda"
-        tf32 = tf32 and torch.cuda.get_device_capability(ranks.device) >= (8, 0)
-        peak = device_peak(ranks.device, "tf32" if tf32 else self.memory.precision)
-        peak = peak and peak * ranks.world_size
-        tokens = self.sequences_per_step * config.block_size
+        peak, tokens = self._peak(), self.sequences_per_step * config.block_size
         steps, elapsed = 0, 0.0  # of training since the last row of the log
         if not (config.quiet or self.finished):
             log.show(self._plan(tokens))
@@ -296,6 +291,16 @@ class Trainer:
                 always=True,
             )
         return loss, val_loss
+
+    def _peak(self) -> float | None:
+        """FLOP/s of all devices by their data sheet; None where it is unknown."""
+        device, precision = self.ranks.device, self.memory.precision
+        # In float32 a new CUDA device multiplies in TF32.
+        if precision == "float32" and device.type == "cuda":
+            new = torch.cuda.get_device_capability(device) >= (8, 0)
+            precision = "tf32" if new else precision
+        peak = device_peak(device, precision)
+        return peak and peak * self.ranks.world_size
 
     def train_step(self) -> Row:
         """One update of the weights: forward, loss, backward, clip, step. Returns its log row.
