@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checkpoints import best_checkpoint, checkpoint_path, checkpoints
+from ..config import ModelConfig
 from ..data import BatchLoader, TokenShards, validation_batches
 from ..data.shards import tokenizer_hash
 from ..flops import flops_per_token, formula
@@ -187,26 +188,12 @@ class Trainer:
         begin = checkpoint or (config.init_from and locate(config.init_from))
         if begin and isinstance(train, TokenShards):
             check_same_vocabulary(begin, train, str(checkpoint or config.init_from))
-        self.prompt = self.tokenizer.encode(config.prompt, allowed_special="all")
-        shown = self.val or train
-        if isinstance(shown, Conversations) and config.prompt == END_OF_TEXT:
-            self.prompt = shown.question()
-        if config.sample_every and max(self.prompt) >= sizes.vocab_size:
-            raise ValueError(
-                f"the prompt {config.prompt!r} has the id {max(self.prompt)}, outside the "
-                f"vocabulary 0 … {sizes.vocab_size - 1} of {config.data}: choose another one"
-            )
+        self.prompt = self._prompt_of(self.val or train, sizes.vocab_size)
         self.memory = StepMemory(config, sizes, device, str(dtype).removeprefix("torch."))
         self.memory.check()
         with self.memory.explain_errors():
             seed_all(config.seed)  # the same weights on every rank
-            model = self._model = new_model(sizes)
-            if config.init_from is not None and (checkpoint is None or config.lora_rank):
-                model.load_state_dict(self._weights_to_start_from(config.init_from))
-            if config.lora_rank and checkpoint is None:
-                add_lora(model, config.lora())
-            elif config.lora_rank and checkpoint is not None:
-                load_adapter(model, checkpoint / ck.ADAPTER)
+            model = self._model = self._model_of(sizes, checkpoint)
             self.training_model = distribute(model, ranks, fsdp=config.fsdp, compiled=self.compiled)
             betas, decay = (config.beta1, config.beta2), config.weight_decay
             self.optimizer = make_optimizer(model, lr=config.lr, betas=betas, weight_decay=decay)
@@ -227,6 +214,30 @@ class Trainer:
         read = partial(Conversations, config.data, encoding, config.block_size)
         val = read("val", config.loss_on) if config.eval_every else None
         return read("train", config.loss_on), val
+
+    def _prompt_of(self, data: Data, vocab_size: int) -> list[int]:
+        """What a sample begins with: the prompt, or of conversations the first question."""
+        config = self.config
+        ids = self.tokenizer.encode(config.prompt, allowed_special="all")
+        if isinstance(data, Conversations) and config.prompt == END_OF_TEXT:
+            ids = data.question()
+        if config.sample_every and max(ids) >= vocab_size:
+            raise ValueError(
+                f"the prompt {config.prompt!r} has the id {max(ids)}, outside the vocabulary "
+                f"0 … {vocab_size - 1} of {config.data}: choose another one"
+            )
+        return ids
+
+    def _model_of(self, sizes: ModelConfig, checkpoint: Path | None) -> LanguageModel:
+        """A new model, or that of ``init_from``, with its adapter if one is trained."""
+        config, model = self.config, new_model(sizes)
+        if config.init_from is not None and (checkpoint is None or config.lora_rank):
+            model.load_state_dict(self._weights_to_start_from(config.init_from))
+        if not config.lora_rank:
+            return model
+        if checkpoint is None:
+            return add_lora(model, config.lora())
+        return load_adapter(model, checkpoint / ck.ADAPTER)
 
     def _weights_to_start_from(self, name: str) -> dict[str, Tensor]:
         """Those of ``init_from``. Raises ValueError for integers, which have no gradient."""
