@@ -165,17 +165,16 @@ def token_weights(drawn: Tensor, by_length: bool = False) -> Tensor:
     return drawn / drawn.sum()
 
 
-def gain(now: Tensor, old: Tensor, above: Tensor, clip: float = 0.2) -> Tensor:
+def gain(now: Tensor, old: Tensor, advantage: Tensor, clip: float = 0.2) -> Tensor:
     """What each token contributes to the objective, (B, T); its gradient is what matters.
 
     ``now`` and ``old`` (B, T) are log-probabilities, old those under which the texts were drawn;
-    ``above`` (B,) are advantages. In the first pass over the texts both are equal, the ratio is 1,
-    and the gradient is A · ∇ log p, REINFORCE. In later passes the ratio corrects for texts drawn
-    from an older model, and beyond 1 ± clip, where the change has gone far enough, no gradient is
-    left.
+    ``advantage`` is (B,). In the first pass over the texts both are equal, the ratio is 1, and the
+    gradient is A · ∇ log p, REINFORCE. In later passes the ratio corrects for texts drawn from an
+    older model, and beyond 1 ± clip, where the change has gone far enough, no gradient is left.
     """
     ratio = (now - old).exp()
-    A = above.unsqueeze(1)
+    A = advantage.unsqueeze(1)
     return torch.minimum(ratio * A, ratio.clamp(1 - clip, 1 + clip) * A)
 
 
@@ -215,12 +214,11 @@ def learn(
 
     A group continues one beginning: the rows that ``beginnings`` returns, (G, S), at each step
     another; without it there is one group, whose texts begin with nothing. ``spell`` decodes
-    ids of another vocabulary. ``rein`` times the divergence from where the model started is taken
-    off the objective, ``bonus`` times the entropy added to it; ``also`` returns a further loss. See
-    ``advantages``, ``token_weights`` and ``gain`` for the others. Where no reward differs from its
-    group's mean, and there is no rein, bonus or other loss, the step is skipped with a warning:
-    AdamW's averages would still move the weights. Raises what ``mark`` raises; the step in which it
-    does changes nothing.
+    ids of another vocabulary. ``rein`` is the coefficient β of the KL penalty, ``bonus`` that of
+    the entropy bonus; ``also`` returns a further loss. See ``advantages``, ``token_weights`` and
+    ``gain`` for the others. Where no reward differs from its group's mean, and there is no rein,
+    bonus or other loss, the step is skipped with a warning: AdamW's averages would still move the
+    weights. Raises what ``mark`` raises; the step in which it does changes nothing.
     """
     start = deepcopy(model).eval().requires_grad_(False)
     nothing = torch.full((1, 1), load_tokenizer("crane").eot_token)
@@ -231,7 +229,7 @@ def learn(
         texts = write(model, groups.repeat_interleave(n, dim=0), generator)
         shown = spell(texts)
         rewards = mark(shown, reward, seconds).view(-1, n)  # (G, n)
-        above = advantages(rewards, baseline=baseline, divide=divide).flatten()  # (B,)
+        advantage = advantages(rewards, baseline=baseline, divide=divide).flatten()  # (B,)
         equal = (rewards == rewards[:, :1]).all(dim=1)
         table = log_probs(model, texts)  # (B, T, V)
         old = of_tokens(table, texts).detach()  # (B, T)
@@ -247,7 +245,7 @@ def learn(
         for turn in range(0 if idle else passes):
             if turn:
                 table = log_probs(model, texts)
-            objective = gain(of_tokens(table, texts), old, above, clip)  # (B, T)
+            objective = gain(of_tokens(table, texts), old, advantage, clip)  # (B, T)
             if rein:
                 objective = objective - rein * divergence(table, before)
             if bonus:
