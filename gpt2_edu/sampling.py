@@ -42,7 +42,7 @@ def next_probabilities(
     In this order. ``temperature`` divides the logits; at 0 the largest logit gets everything.
     ``top_k`` keeps the k largest (Fan et al. 2018) and all that tie with the last of them.
     ``top_p`` keeps the fewest tokens whose probabilities sum to at least p (Holtzman et al. 2020).
-    ``min_p`` keeps those with at least this share of the largest probability (Nguyen et al. 2024).
+    ``min_p`` keeps those with at least this share of the largest probability (Nguyen et al. 2025).
     After each cut, the remaining probabilities are rescaled to sum to 1. Raises ValueError for a
     negative temperature, top_k below 1, top_p outside (0, 1] or min_p outside [0, 1], and
     FloatingPointError for logits that are not finite; a single -∞ is allowed, and never drawn.

@@ -2,7 +2,7 @@
 
 Everything is computed in float32: the weights are those that rounding leaves. ``quantize`` stores
 them as integers. Sources: Dettmers et al. 2022 (outliers), Lin et al. 2023 (AWQ), Frantar et al.
-2022 (GPTQ).
+2023 (GPTQ).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def gptq(weight: Tensor, inputs: Tensor, bits: int, per: str = "row") -> Tensor:
     """Round a map (out, in) so that its outputs for these inputs (n, in) change little.
 
     One column after the other is rounded to the nearest. The columns to its right make up for the
-    error as well as they can, which the correlations of the inputs tell (Frantar et al. 2022,
+    error as well as they can, which the correlations of the inputs tell (Frantar et al. 2023,
     section 3). ``per`` is "row" or "group 32".
     """
     w, x = weight.double().clone(), inputs.double()

@@ -44,7 +44,7 @@ def best_of(texts: Sequence[str], score: Callable[[str], float]) -> str:
 def majority(answers: Sequence[str]) -> str:
     """The most frequent answer, of equals the one that came first. ValueError if there is none.
 
-    Source: Wang et al. 2022, "Self-Consistency".
+    Source: Wang et al. 2023, "Self-Consistency".
     """
     if not answers:
         raise ValueError("there is no answer to count")

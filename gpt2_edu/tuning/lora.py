@@ -1,4 +1,4 @@
-"""LoRA: beside each frozen matrix a correction of low rank (Hu et al. 2021).
+"""LoRA: beside each frozen matrix a correction of low rank (Hu et al. 2022).
 
     W x  becomes  W x + (α/r) · B A x       W (out, in), A (r, in), B (out, r)
 
