@@ -6,7 +6,10 @@
     generate(fast.pack(quantize(model)), idx, 100)  # on a CPU, half of those bytes
     generate(model, idx, 100, predict=fast.Compiled(model, len(idx)))  # on a GPU
 
-Both run the model's own forward pass: packed weights are other modules inside it, and what is
+    model = fast.pack(quantize(model), for_compiler=True)  # on a CPU, the fastest for one text
+    generate(model, idx, 100, predict=fast.Compiled(model, len(idx)))
+
+All run the model's own forward pass: packed weights are other modules inside it, and what is
 compiled is the pass as it is written. Nothing here is ever used without being asked for.
 """
 
@@ -41,7 +44,7 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 FEW_ROWS = 16
 
 
-def pack(model: M, dtype: torch.dtype | None = None) -> M:
+def pack(model: M, dtype: torch.dtype | None = None, *, for_compiler: bool = False) -> M:
     """A frozen copy of a model for inference: weights in ``dtype``, laid out for a CPU's kernels.
 
     Every ``nn.Linear`` becomes a ``PackedLinear``, except one that is a subclass or has hooks: it
@@ -49,6 +52,8 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
     quantised model become ``PackedInt8``, or ``PackedBytes`` where torch has no FBGEMM, if a row
     has one scale, or ``PackedInt4``, if 32 columns or more share one. The last two need columns
     that 32 divides. The others stay, and are slow, because each pass makes floats of them.
+    ``for_compiler`` makes ``PackedWords`` of those with a scale for each row and leaves the rest,
+    because ``Compiled`` can take no other packed layer.
     Packed weights are no parameters: count, save and train the model itself. In half precision a
     text may differ with and without a cache, because sums of one row and of many are rounded in
     another order.
@@ -71,21 +76,23 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
         with huge_pages():
             for parent in list(packed.modules()):
                 for name, child in list(parent.named_children()):
-                    setattr(parent, name, packed_layer(child, dtype))
+                    setattr(parent, name, packed_layer(child, dtype, for_compiler))
     if any(isinstance(module, Packed) for module in packed.modules()):
         for module in packed.modules():  # refuse before a part of the model has changed
             module._apply = module.load_state_dict = refuse  # type: ignore[method-assign]
     return packed.eval()
 
 
-def packed_layer(layer: nn.Module, dtype: torch.dtype) -> nn.Module:
+def packed_layer(layer: nn.Module, dtype: torch.dtype, for_compiler: bool = False) -> nn.Module:
     """A layer of a model in this type with its weight packed; the layer itself if it cannot be."""
     if not is_plain(layer, nn.Linear, QuantizedLinear):
         return layer
     if isinstance(layer, nn.Linear):
-        return PackedLinear(layer) if onednn_knows(dtype) else layer
+        return PackedLinear(layer) if onednn_knows(dtype) and not for_compiler else layer
     assert isinstance(layer, QuantizedLinear)
     groups = layer.scales.size(1)
+    if for_compiler:
+        return PackedWords(layer) if groups == 1 else layer
     if layer.bits == 8 and groups == 1 and fbgemm_is_here():
         return PackedInt8(layer)
     if layer.bits == 8 and groups == 1 and layer.in_features % 32 == 0:
@@ -260,6 +267,52 @@ class PackedInt4(Packed):
         return y if self.bias is None else y + self.bias
 
 
+class PackedWords(Packed):
+    """``QuantizedLinear`` with a scale for each row, for ``Compiled`` to multiply with a few rows.
+
+    A word of 32 bits holds the integers of one column and of 4 rows, or 8 in 4 bits. Of this the
+    compiler makes one loop, which reads each word once, takes it apart by shifts, and adds up all
+    its rows at a time; inputs and sums are floats. Uncompiled, the matrix is made of floats first.
+    """
+
+    def __init__(self, linear: QuantizedLinear) -> None:
+        super().__init__(linear)
+        self.bits = linear.bits
+        held = 32 // self.bits
+        integers = linear.integers
+        if self.bits == 4:
+            integers = from_bytes(integers, self.in_features)
+        with torch.no_grad():
+            self.scales = linear.scales[:, 0].clone()
+            rows = F.pad(integers, (0, 0, 0, -self.out_features % held)).to(torch.int32)
+            last = (1 << self.bits) - 1
+            self.words = torch.zeros(len(rows) // held, self.in_features, dtype=torch.int32)
+            for i, part in enumerate(rows.chunk(held)):
+                self.words |= (part & last) << self.bits * i
+
+    def parts(self) -> list[Tensor]:
+        """The matrix in parts of as many rows each, (out / 4, in) in int32.
+
+        A shift to the left and one to the right keep the sign.
+        """
+        first = 32 - self.bits
+        return [self.words << first - i >> first for i in range(0, 32, self.bits)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x.reshape(-1, self.in_features)  # (M, in)
+        if len(rows) > FEW_ROWS or not torch.compiler.is_compiling():
+            return F.linear(x, self.weight.to(x.dtype), self.bias)
+        sums = [(part.unsqueeze(1) * rows.float()).sum(dim=-1) for part in self.parts()]
+        y = torch.cat(sums)[: self.out_features].t() * self.scales  # (M, out)
+        y = y if self.bias is None else y + self.bias
+        return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
+
+    @property
+    def weight(self) -> Tensor:
+        """What the integers stand for, (out, in): a copy."""
+        return torch.cat(self.parts())[: self.out_features] * self.scales.unsqueeze(1)
+
+
 # ---- The compiled forward pass -----------------------------------------------------------------
 # Python needs microseconds to start a kernel, and the small kernels of one token run no longer than
 # that. torch.compile joins them, and "reduce-overhead" records the whole step as a CUDA graph.
@@ -330,12 +383,17 @@ class Compiled(Cached):
     ) -> None:
         device = model.device
         require_compiler(device)
+        packed = {type(module) for module in model.modules() if isinstance(module, Packed)}
+        if packed - {PackedWords}:
+            raise TypeError("Compiled takes no packed model, but one of pack(…, for_compiler=True)")
         like = model.make_cache(1, 1)
         cache = FixedCache(model.config, batch_size, max_len, device, like.k[0].dtype)
         super().__init__(model, cache, padding)
         self.ids = torch.zeros(batch_size, dtype=torch.int64, device=device)
-        mode = "reduce-overhead" if device.type == "cuda" else None
-        self.step = torch.compile(self.one_token, mode=mode, fullgraph=True, dynamic=False)
+        how: dict[str, Any] = {"mode": "reduce-overhead"}
+        if device.type == "cpu":  # a * b + c may be one instruction
+            how = {"options": {"cpp.enable_floating_point_contract_flag": "fast"}}
+        self.step = torch.compile(self.one_token, fullgraph=True, dynamic=False, **how)
 
     def one_token(self, ids: Tensor, code: str) -> Tensor:
         """Logits (B, V) after ids (B,)."""

@@ -16,6 +16,7 @@ from gpt2_edu.fast import (
     PackedInt4,
     PackedInt8,
     PackedLinear,
+    PackedWords,
     pack,
 )
 from gpt2_edu.machine.device import cpp_compiler
@@ -123,7 +124,8 @@ def wide(make_model) -> GPT2:
 
 def packed_maps(model) -> set[type]:
     found = {type(module) for module in model.modules()}
-    return found & {PackedLinear, PackedInt8, PackedBytes, PackedInt4, QuantizedLinear}
+    kinds = {PackedLinear, PackedInt8, PackedBytes, PackedInt4, PackedWords, QuantizedLinear}
+    return found & kinds
 
 
 @pytest.mark.parametrize(
@@ -288,3 +290,50 @@ def test_prompts_of_different_lengths_continue_as_if_alone_when_compiled(model, 
     )
     with pytest.raises(ValueError, match="was made for a batch of 2, idx has 5"):
         next(stream(model, idx, 1, predict=predict))
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_words_hold_the_integers(bits):
+    torch.manual_seed(0)
+    layer = QuantizedLinear(torch.nn.Linear(20, 13), bits, None)
+    packed = PackedWords(layer)
+    assert torch.equal(packed.weight, layer.weight)
+    x = torch.randn(2, 3, 20)
+    assert torch.equal(packed(x), layer(x))
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_product_with_words_is_that_of_floats(bits, rows, monkeypatch):
+    torch.manual_seed(0)
+    layer = QuantizedLinear(torch.nn.Linear(20, 13), bits, None)
+    x, expected = torch.randn(1, rows, 20), layer(torch.zeros(1, rows, 20))
+    packed = PackedWords(layer)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert torch.equal(packed(torch.zeros_like(x)), expected)
+    torch.testing.assert_close(packed(x), layer(x))
+    assert packed(x.bfloat16()).dtype == torch.bfloat16
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("compiler")
+def test_a_quantised_model_packed_for_the_compiler_writes_its_text(model, idx):
+    torch._dynamo.reset()
+    whole = quantize(model)
+    packed = pack(whole, for_compiler=True)
+    expected = generate(whole, idx[:1, :4], 9, temperature=0)
+    found = generate(packed, idx[:1, :4], 9, temperature=0, predict=Compiled(packed, 1))
+    assert torch.equal(found, expected)
+
+
+def test_for_the_compiler_only_integers_by_rows_are_packed(model):
+    assert packed_maps(pack(model, for_compiler=True)) == set()
+    assert packed_maps(pack(quantize(model), for_compiler=True)) == {PackedWords}
+    grouped = pack(quantize(model, 8, group=7), for_compiler=True)
+    assert packed_maps(grouped) == {QuantizedLinear}
+
+
+@pytest.mark.usefixtures("compiler")
+def test_what_the_compiler_cannot_take_is_refused(model):
+    with pytest.raises(TypeError, match=r"no packed model, but one of pack\("):
+        Compiled(pack(quantize(model)), 1)

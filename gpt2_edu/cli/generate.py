@@ -281,7 +281,10 @@ def accelerate(
             dtype = torch.float32  # of the results: the weights are integers
         # On a processor with AMX, packed float32 is slower.
         slower = dtype == torch.float32 and torch.cpu._is_amx_tile_supported() and not rounding
-        model = model.to(dtype) if options.compile or slower else fast.pack(model, dtype)
+        if slower or (options.compile and not rounding):
+            model = model.to(dtype)
+        else:
+            model = fast.pack(model, dtype, for_compiler=options.compile)
         kind = f"{rounding.bits} bits" if rounding else type_name(dtype)
         if packed(model) or dtype != torch.float32:
             used, without = [f"weights{packed(model)} in {kind}"], ["--no-fast"]

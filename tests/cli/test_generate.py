@@ -12,6 +12,7 @@ import torch
 
 from gpt2_edu import GPT2, crane, fast, generate, load_tokenizer
 from gpt2_edu.cli import main
+from gpt2_edu.quantize import quantize
 
 generate_module = import_module("gpt2_edu.cli.generate")
 
@@ -33,7 +34,12 @@ def test_a_text_is_continued_as_the_package_does(run, folder, extra):
 def test_weights_are_packed_where_that_is_faster_and_said(folder, monkeypatch, capsys, amx):
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
     made, pack = [], fast.pack
-    monkeypatch.setattr(fast, "pack", lambda model, dtype: made.append(dtype) or pack(model, dtype))
+
+    def seen(model, dtype, **how):
+        made.append(dtype)
+        return pack(model, dtype, **how)
+
+    monkeypatch.setattr(fast, "pack", seen)
     words = ["generate", "A crane", "--model", str(folder), "--max-new-tokens", "3"]
     words += ["--device", "cpu"]
     main([*words, "--precision", "float32"])
@@ -57,6 +63,16 @@ def test_a_compiled_step_is_for_these_texts_and_said(folder, capsys, monkeypatch
     out, err = capsys.readouterr()
     assert made == [(1, 8)] and out == greedy(folder, "A crane ate", 5) + "\n"
     assert err == "step compiled; --no-compile runs the plain model in float32\n"
+
+
+def test_integers_are_packed_for_the_compiled_step(folder, tmp_path, monkeypatch, capsys):
+    quantize(GPT2.from_pretrained(folder)).save_pretrained(tmp_path / "small")
+    models = []
+    monkeypatch.setattr(fast, "Compiled", lambda model, *arguments: models.append(model))
+    words = ["generate", "A crane", "--model", str(tmp_path / "small"), "--device", "cpu"]
+    main([*words, "--max-new-tokens", "3", "--compile"])
+    assert any(isinstance(module, fast.PackedWords) for module in models[0].modules())
+    assert "weights packed in 8 bits, step compiled" in capsys.readouterr().err
 
 
 def test_to_compile_without_a_compiler_is_refused(refused, folder, monkeypatch):
