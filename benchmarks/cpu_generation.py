@@ -1,7 +1,8 @@
 """Tokens per second of greedy generation on a CPU, one text at a time.
 
 "ours" is ``generate(fast.pack(model, torch.bfloat16), …)``, int8 and int4 are
-``fast.pack(quantize(model, …))``, "not packed" is the plain model. The limit of each row is what is
+``fast.pack(quantize(model, …))``, "not packed" is the plain model. The step of one token is
+compiled for "compiled", where in int8 four integers make a word. The limit of each row is what is
 possible if weights and cache are read at the rate at which torch reads memory in the same rounds.
 "ratios" compares rounds: ours beside another's, how many times its tokens per second. A profile
 says where the time of one token goes, and a second task what a token costs late in a text and early
@@ -30,6 +31,10 @@ RATIOS = {  # ours, and beside which
     "bfloat16 beside transformers": ("ours", "transformers, bfloat16"),
     "float32 beside CTranslate2": ("ours, float32", "CTranslate2, float32"),
     "int8 beside CTranslate2": ("ours, int8", "CTranslate2, int8"),
+    "float32, compiled, beside CTranslate2": ("ours, float32, compiled", "CTranslate2, float32"),
+    "int8, compiled, beside CTranslate2": ("ours, int8, compiled", "CTranslate2, int8"),
+    "int8, compiled, beside bfloat16": ("ours, int8, compiled", "ours"),
+    "int8, compiled, beside bfloat16, compiled": ("ours, int8, compiled", "ours, compiled"),
     "int8 beside bfloat16": ("ours, int8", "ours"),
     "int4 beside bfloat16": ("ours, int4", "ours"),
 }
@@ -71,6 +76,13 @@ def main(argv: list[str] | None = None) -> None:
         "ours, float32, not packed": plain,
     }
     runs = {name: contenders.our_generation(model, idx, new) for name, model in models.items()}
+    for name, model in {
+        "ours": fast.pack(plain, torch.bfloat16, for_compiler=True),
+        "ours, int8": fast.pack(int8, for_compiler=True),
+        "ours, float32": plain,
+    }.items():
+        predict = fast.Compiled(model, 1, prompt + new)
+        runs[f"{name}, compiled"] = contenders.our_generation(model, idx, new, predict=predict)
     if contenders.has_transformers():
         for kind in ("float32", "bfloat16"):
             theirs = contenders.theirs(config, device, getattr(torch, kind))
