@@ -90,6 +90,105 @@ MISTAKES = (
         "`.T` reverses all three axes of A, also that of the texts. Exchange the last two only: `.transpose(1, 2)`.",
         ("A[which].transpose(1, 2)", "A[which].T"),
     ),
+    Mistake(
+        "A and B have changed places. A reads x first, and B writes the output.",
+        ("x @ A[which]", "x @ B[which]"),
+        ("thin @ B[which]", "thin @ A[which]"),
+    ),
+    Mistake(
+        "Neither A nor B is transposed. Exchange their last two axes with `.transpose(1, 2)`.",
+        ("A[which].transpose(1, 2)", "A[which]"),
+        ("B[which].transpose(1, 2)", "B[which]"),
+    ),
+    Mistake(
+        "B's axes out and r are in the wrong order for the product. Exchange them with `.transpose(1, 2)`.",
+        ("B[which].transpose(1, 2)", "B[which]"),
+    ),
+    Mistake(
+        "All adapters are used, in the order that they have. Choose one for each text: `A[which]`, `B[which]`.",
+        ("A[which]", "A"),
+        ("B[which]", "B"),
+    ),
+    Mistake(
+        "That is a list of tensors. Return one tensor (B, T, out); `torch.stack` would make one.",
+        ("return x", "return list(x"),
+        ("(thin @ B[which].transpose(1, 2))", "(thin @ B[which].transpose(1, 2)))"),
+    ),
+    Mistake(
+        "`which` chooses along the second axis here, the one of r. The adapters are the first: `A[which]`.",
+        ("A[which]", "A[:, which]"),
+        ("B[which]", "B[:, which]"),
+    ),
+    Mistake(
+        "What the adapters add is divided by the rank. `scale` is α / r already.",
+        ("scale * (thin", "scale / A.size(1) * (thin"),
+    ),
+    Mistake(
+        "The adapters of all customers are added to the weight. Each text has its own.",
+        code="""
+def batched_lora(x, weight, A, B, which, scale):
+    return x @ (weight + scale * (B @ A).sum(dim=0)).T
+""",
+    ),
+    Mistake(
+        "Every text gets the sum of the adapters that the texts of the batch use. Each has its own.",
+        code="""
+def batched_lora(x, weight, A, B, which, scale):
+    return x @ (weight + scale * (B[which] @ A[which]).sum(dim=0)).T
+""",
+    ),
+    Mistake(
+        "The merged weights (B, out, in) are not transposed. Exchange their last two axes.",
+        code="""
+def batched_lora(x, weight, A, B, which, scale):
+    return x @ (weight + scale * (B[which] @ A[which]))
+""",
+    ),
+    Mistake(
+        "A reads what the weight has made of x. It reads x itself.",
+        ("thin = x @ A", "thin = x @ weight.T @ A"),
+    ),
+    Mistake(
+        "There is something between A and B that bends the product. They follow each other directly.",
+        ("    return x", "    thin = thin.relu()\n    return x"),
+    ),
+    Mistake(
+        "What the adapters add is subtracted.",
+        ("+ scale", "- scale"),
+    ),
+    Mistake(
+        "The scale is applied twice.",
+        ("scale * (thin", "scale**2 * (thin"),
+    ),
+    Mistake(
+        "The weight that was given is changed, and other texts use it. Add what the adapters make of x to the output.",
+        code="""
+def batched_lora(x, weight, A, B, which, scale):
+    weight += scale * (B[which[0]] @ A[which[0]])
+    return x @ weight.T
+""",
+    ),
+    Mistake(
+        "`view` and `reshape` keep the numbers in their order. `.transpose(1, 2)` exchanges two axes.",
+        ("A[which].transpose(1, 2)", "A[which].reshape(len(which), -1, A.size(1))"),
+    ),
+    Mistake(
+        "`view` and `reshape` keep the numbers in their order. `.transpose(1, 2)` exchanges two axes.",
+        ("B[which].transpose(1, 2)", "B[which].reshape(len(which), A.size(1), -1)"),
+    ),
+    Mistake(
+        "All texts use the adapter of the last one. Each has its own.",
+        ("A[which]", "A[which[-1:]]"),
+        ("B[which]", "B[which[-1:]]"),
+    ),
+    Mistake(
+        "B is summed over the texts. In `einsum` the letter of the texts must be in A, B and the result.",
+        ("B[which]", "B[which].sum(dim=0, keepdim=True)"),
+    ),
+    Mistake(
+        "A is summed over the texts. In `einsum` the letter of the texts must be in A, B and the result.",
+        ("A[which]", "A[which].sum(dim=0, keepdim=True)"),
+    ),
 )
 
 
@@ -114,4 +213,5 @@ def cases():
         case("three texts, two adapters", 2, 3, 5, 2, 2, [1, 0, 1], 2.0),
         case("four texts with the same adapter", 3, 4, 2, 3, 2, [2, 2, 2, 2], 0.5),
         case("as many texts as adapters", 5, 6, 6, 4, 3, [3, 1, 0, 2], 2.0),
+        case("inputs, outputs and rank of one size", 2, 3, 3, 2, 3, [1, 0], 0.5),
     ]

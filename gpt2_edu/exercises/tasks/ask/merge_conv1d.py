@@ -78,6 +78,55 @@ MISTAKES = (
         "The product is A @ B, an (r, r) matrix. B is on the left: (out, r) times (r, in).",
         ("(B @ A).T", "(A @ B).T"),
     ),
+    Mistake(
+        "A.T is (in, r), and B is (out, r): the second has to be transposed, too. `(B @ A).T` is `A.T @ B.T`.",
+        ("(B @ A).T", "(A.T @ B)"),
+    ),
+    Mistake(
+        "The whole sum is transposed, and the stored matrix with it. Only B @ A has to be.",
+        ("stored + (alpha / rank) * (B @ A).T", "(stored + (alpha / rank) * (B @ A)).T"),
+    ),
+    Mistake(
+        "The stored matrix itself is changed, as `+=` does. Return a new one.",
+        ("return stored + ", "return stored.add_("),
+        ("(B @ A).T", "(B @ A).T)"),
+    ),
+    Mistake(
+        "α is divided by the root of the rank. Here the scale is α / r.",
+        ("alpha / rank", "alpha / rank**0.5"),
+    ),
+    Mistake(
+        "`//` cuts the fraction off. The scale is `alpha / rank`.",
+        ("alpha / rank", "alpha // rank"),
+    ),
+    Mistake(
+        "The whole sum is scaled. Only what the adapter adds is.",
+        ("stored + (alpha / rank) * (B @ A).T", "(alpha / rank) * (stored + (B @ A).T)"),
+    ),
+    Mistake(
+        "The scale is upside down. It is α / r.",
+        ("alpha / rank", "rank / alpha"),
+    ),
+    Mistake(
+        "α is divided by the rank twice.",
+        ("alpha / rank", "alpha / rank**2"),
+    ),
+    Mistake(
+        "`reshape` and `view` fill the new rows with the numbers in their old order. `.T` exchanges rows and columns.",
+        ("(B @ A).T", "(B @ A).reshape(stored.shape)"),
+    ),
+    Mistake(
+        "What is added is transposed only where the shapes demand it. The axes are as wrong in a square matrix.",
+        ("(B @ A).T", "(B @ A if len(A.T) == len(B) else (B @ A).T)"),
+    ),
+    Mistake(
+        "α is divided by the number of entries of A. Its rank is the number of its rows, `A.size(0)`.",
+        ("A.size(0)", "A.numel()"),
+    ),
+    Mistake(
+        "`A.dim()` counts the axes of a tensor. The rank of an adapter is r, `A.size(0)`.",
+        ("A.size(0)", "A.dim()"),
+    ),
 )
 
 
@@ -95,6 +144,6 @@ def cases():
     return [
         case("a square matrix, rank 2", 3, 3, 2, 4),
         case("a square matrix, rank 1", 4, 4, 1, 3),
-        case("from 3 to 5, rank 2", 3, 5, 2, 8),
+        case("from 3 to 5, rank 2", 3, 5, 2, 5),
         case("from 6 to 2, rank 4", 6, 2, 4, 4),
     ]

@@ -101,6 +101,95 @@ MISTAKES = (
         ("torch.full((len(rows), T), -100)", "torch.zeros(len(rows), T, dtype=torch.long)"),
         ("i if flag else -100", "i if flag else 0"),
     ),
+    Mistake(
+        "The targets are the inputs themselves, with their flags. A target is the id that follows, and the flag is its own: `ids[1:]`, `flags[1:]`.",
+        ("zip(ids[1:], flags[1:])", "zip(ids[:-1], flags[:-1])"),
+    ),
+    Mistake(
+        "The inputs begin with the second id. They are all ids but the last: `ids[:-1]`.",
+        ("torch.tensor(ids[:-1])", "torch.tensor(ids[1:])"),
+    ),
+    Mistake(
+        "The tables hold floats, as those of `torch.ones` and `torch.zeros` do. Ids are int64: `torch.full((B, T), end)`.",
+        ("torch.full((len(rows), T), end)", "torch.full((len(rows), T), float(end))"),
+        ("torch.full((len(rows), T), -100)", "torch.full((len(rows), T), -100.0)"),
+    ),
+    Mistake(
+        "The tables hold int32. Embeddings and cross-entropy are used with int64, which is what `torch.tensor` makes of whole numbers.",
+        ("return inputs, targets", "return inputs.int(), targets.int()"),
+    ),
+    Mistake(
+        "These are lists. Make a tensor of each: `torch.tensor(inputs)`.",
+        ("return inputs, targets", "return inputs.tolist(), targets.tolist()"),
+    ),
+    Mistake(
+        "A tensor needs rows of one length. Pad the shorter ones first.",
+        code="""
+def padded_rows(rows, end):
+    inputs = torch.tensor([ids[:-1] for ids, _ in rows])
+    targets = [[i if f else -100 for i, f in zip(ids[1:], flags[1:])] for ids, flags in rows]
+    return inputs, torch.tensor(targets)
+""",
+    ),
+    Mistake(
+        "The first row decides how long the table is. The longest one has to.",
+        ("max(len(ids) for ids, _ in rows) - 1", "len(rows[0][0]) - 1"),
+    ),
+    Mistake(
+        "Wherever the target is `end`, it is taken for padding. The `end` after an answer is learned: without it a model does not stop.",
+        ("return inputs, targets", "return inputs, targets.masked_fill(targets == end, -100)"),
+    ),
+    Mistake(
+        "−1 marks what does not count. Cross-entropy ignores −100.",
+        ("torch.full((len(rows), T), -100)", "torch.full((len(rows), T), -1)"),
+        ("i if flag else -100", "i if flag else -1"),
+    ),
+    Mistake(
+        "Only the last row is filled, because the tables are made anew in every round. Make them before the loop.",
+        (
+            "in enumerate(rows):\n",
+            """in enumerate(rows):
+        inputs = torch.full((len(rows), T), end)
+        targets = torch.full((len(rows), T), -100)
+""",
+        ),
+    ),
+    Mistake(
+        "Only the first row is filled: the `return` is in the loop.",
+        ("    return inputs", "        return inputs"),
+    ),
+    Mistake(
+        "The tables are (T, B). Each row is a conversation: (B, T), as with `batch_first=True`.",
+        ("return inputs, targets", "return inputs.T, targets.T"),
+    ),
+    Mistake(
+        "Both tables are padded with 0, which is an id. Inputs are padded with `end`, targets with −100.",
+        ("torch.full((len(rows), T), end)", "torch.zeros(len(rows), T, dtype=torch.long)"),
+        ("torch.full((len(rows), T), -100)", "torch.zeros(len(rows), T, dtype=torch.long)"),
+    ),
+    Mistake(
+        "The targets are padded with 0, which is an id. Cross-entropy ignores −100.",
+        ("torch.full((len(rows), T), -100)", "torch.zeros(len(rows), T, dtype=torch.long)"),
+    ),
+    Mistake(
+        "What is given has the target 0, which is an id. Cross-entropy ignores −100.",
+        ("i if flag else -100", "i if flag else 0"),
+    ),
+    Mistake(
+        "The tables have changed places. The inputs come first.",
+        ("return inputs, targets", "return targets, inputs"),
+    ),
+    Mistake(
+        "A list that was given is changed: `append`, `pop` and `+=` change the list itself. Make a new one, such as `ids[:-1]`.",
+        ("= torch.tensor(said)", "= torch.tensor(said)\n        ids.append(end)"),
+    ),
+    Mistake(
+        "What is given is left out of the targets, so that the others move to the front. Each position keeps its place, with −100.",
+        (
+            "[i if flag else -100 for i, flag in zip(ids[1:], flags[1:])]",
+            "[i for i, flag in zip(ids[1:], flags[1:]) if flag]",
+        ),
+    ),
 )
 
 
@@ -117,13 +206,17 @@ def cases():
     def row(given, said):
         return given + said, [False] * len(given) + [True] * len(said)
 
-    short = row([99, 97, 5, 98], [7, 99])
-    long = row([99, 97, 5, 6, 8, 98], [10, 11, 12, 99])
+    def short():
+        return row([99, 97, 5, 98], [7, 99])
+
+    def long(end=99):
+        return row([end, 97, 5, 6, 8, 98], [10, 11, 12, end])
+
     plain = ([99, 1, 2, 3, 99], [False, True, True, True, True])
     return [
-        Case("one row", ([short], 99)),
-        Case("two rows of the same length", ([short, row([99, 97, 4, 98], [0, 99])], 99)),
-        Case("a short and a long row", ([short, long], 99)),
-        Case("with a plain story, all of which is learned", ([long, plain, short], 99)),
-        Case("another end", ([([7, 1, 2, 7], [False, False, True, True]), long], 7)),
+        Case("one row", ([short()], 99)),
+        Case("two rows of the same length", ([short(), row([99, 97, 4, 98], [0, 99])], 99)),
+        Case("a short and a long row", ([short(), long()], 99)),
+        Case("with a plain story, all of which is learned", ([long(), plain, short()], 99)),
+        Case("another end", ([([7, 1, 2, 7], [False, False, True, True]), long(7)], 7)),
     ]

@@ -83,6 +83,86 @@ MISTAKES = (
             "[False] * (len(given) - 1) + [True] * len(said) + [False]",
         ),
     ),
+    Mistake(
+        "The first token of the answer is not marked. The model says it after it has read `assistant`.",
+        (
+            "[False] * len(given) + [True] * len(said)",
+            "[False] * (len(given) + 1) + [True] * (len(said) - 1)",
+        ),
+    ),
+    Mistake(
+        "An id is marked wherever it occurs in the answer, also if the question has it. What counts is its position, not which id it is.",
+        ("[False] * len(given) + [True] * len(said)", "[i in said for i in given + said]"),
+    ),
+    Mistake(
+        "An id is marked wherever it occurs in the answer, also if the question has it. What counts is its position, not which id it is.",
+        ("[False] * len(given) + [True] * len(said)", "[i in answered for i in given + said]"),
+    ),
+    Mistake(
+        "A list is put into the list. Use `*answered` to put its entries there.",
+        ("[*answered, end]", "[answered, end]"),
+    ),
+    Mistake(
+        "Lists are put into the list. Use `*asked` and `*answered` to put their entries there.",
+        ("[end, user, *asked, assistant]", "[end, user, asked, assistant]"),
+        ("[*answered, end]", "[answered, end]"),
+    ),
+    Mistake(
+        "The flags are numbers. Write True and False.",
+        ("[False] * len(given) + [True] * len(said)", "[0] * len(given) + [1] * len(said)"),
+    ),
+    Mistake(
+        "`end` and `user` are in the wrong order. A text begins with `end`.",
+        ("[end, user, *asked, assistant]", "[user, end, *asked, assistant]"),
+    ),
+    Mistake(
+        "A list that was given is changed: `append`, `extend` and `+=` change the list itself. Make a new one.",
+        (
+            "given = [end, user, *asked, assistant]",
+            "asked.append(assistant)\n    given = [end, user, *asked]",
+        ),
+    ),
+    Mistake(
+        "There is one flag fewer than ids. Three tokens are given besides the question: `end`, `user` and `assistant`.",
+        ("[False] * len(given)", "[False] * (len(given) - 1)"),
+    ),
+    Mistake(
+        "Only the ids are returned. The flags are the second list.",
+        (
+            "return given + said, [False] * len(given) + [True] * len(said)",
+            "return given + said",
+        ),
+    ),
+    Mistake(
+        "The two lists have changed places. The ids come first.",
+        (
+            "given + said, [False] * len(given) + [True] * len(said)",
+            "[False] * len(given) + [True] * len(said), given + said",
+        ),
+    ),
+    Mistake(
+        "These are pairs of an id and its flag. Return two lists.",
+        (
+            "given + said, [False] * len(given) + [True] * len(said)",
+            "list(zip(given + said, [False] * len(given) + [True] * len(said)))",
+        ),
+    ),
+    Mistake(
+        "The special ids are fixed. Use the arguments.",
+        ("    given =", "    user, assistant, end = 1024, 1025, 1023\n    given ="),
+    ),
+    Mistake(
+        "All but the first token is marked. Also `user`, the question and `assistant` are given.",
+        ("[False] * len(given)", "[False] + [True] * (len(given) - 1)"),
+    ),
+    Mistake(
+        "The question is marked. It is given, so the model need not learn to say it.",
+        ("[False] * len(given)", "[False, False] + [True] * len(asked) + [False]"),
+    ),
+    Mistake(
+        "There is an `end` after the question. The conversation goes on there, and `assistant` says so.",
+        ("*asked, assistant]", "*asked, end, assistant]"),
+    ),
 )
 
 

@@ -80,6 +80,85 @@ MISTAKES = (
         ("rise[is_end].sum() / len(rise)", "rise[is_end].sum() / rise.sum()"),
         ("rise[~is_end].sum() / len(rise)", "rise[~is_end].sum() / rise.sum()"),
     ),
+    Mistake(
+        "That is the whole rise. Return its two parts.",
+        ("return from_end, rise[~is_end].sum() / len(rise)", "return rise.mean()"),
+    ),
+    Mistake(
+        "Both sums are divided by the number of end tokens. Divide by n, the number of all tokens.",
+        ("rise[is_end].sum() / len(rise)", "rise[is_end].sum() / is_end.sum()"),
+        ("rise[~is_end].sum() / len(rise)", "rise[~is_end].sum() / is_end.sum()"),
+    ),
+    Mistake(
+        "Both sums are divided by the number of tokens that are not ends. Divide by n, the number of all tokens.",
+        ("rise[is_end].sum() / len(rise)", "rise[is_end].sum() / (~is_end).sum()"),
+        ("rise[~is_end].sum() / len(rise)", "rise[~is_end].sum() / (~is_end).sum()"),
+    ),
+    Mistake(
+        "The differences are made positive. A loss that fell lowers the mean.",
+        ("after - before", "(after - before).abs()"),
+    ),
+    Mistake(
+        "These are still rises of single tokens. Add them up, and divide by n.",
+        ("rise[is_end].sum() / len(rise)", "rise * is_end"),
+        ("rise[~is_end].sum() / len(rise)", "rise * ~is_end"),
+    ),
+    Mistake(
+        "These are the rises of the tokens, picked out. Add them up, and divide by n.",
+        ("rise[is_end].sum() / len(rise)", "rise[is_end]"),
+        ("rise[~is_end].sum() / len(rise)", "rise[~is_end]"),
+    ),
+    Mistake(
+        "The losses are divided. A rise is a difference: `after - before`.",
+        ("after - before", "after / before"),
+    ),
+    Mistake(
+        "The rise is divided by the loss before. It is asked for in nats, not as a share.",
+        ("after - before", "(after - before) / before"),
+    ),
+    Mistake(
+        "The first part is the mean of the end tokens, and the second is what it leaves of the rise. They add up, but the first is too large: divide its sum by n.",
+        ("rise[is_end].sum() / len(rise)", "rise[is_end].mean()"),
+        ("rise[~is_end].sum() / len(rise)", "rise.mean() - from_end"),
+    ),
+    Mistake(
+        "The first part is subtracted from the sum of all. Subtract it from the mean.",
+        ("rise[~is_end].sum() / len(rise)", "rise.sum() - from_end"),
+    ),
+    Mistake(
+        "The rise is split by how many tokens there are of each kind, as if all of them had forgotten equally. Add up the rises of each kind.",
+        ("rise[is_end].sum() / len(rise)", "is_end.float().mean() * rise.mean()"),
+        ("rise[~is_end].sum() / len(rise)", "(~is_end).float().mean() * rise.mean()"),
+    ),
+    Mistake(
+        "Each part is multiplied by the share of its tokens as well. A sum that is divided by n is weighted already.",
+        (
+            "rise[is_end].sum() / len(rise)",
+            "rise[is_end].sum() / len(rise) * is_end.float().mean()",
+        ),
+        (
+            "rise[~is_end].sum() / len(rise)",
+            "rise[~is_end].sum() / len(rise) * (~is_end).float().mean()",
+        ),
+    ),
+    Mistake(
+        "These are differences of perplexities. Subtract the losses themselves.",
+        ("after - before", "after.exp() - before.exp()"),
+    ),
+    Mistake(
+        "As whole numbers, 0 and 1 are indices, so only the first two tokens are picked. Index with the booleans.",
+        ("rise[is_end].sum()", "rise[is_end.long()].sum()"),
+        ("rise[~is_end].sum() / len(rise)", "rise.mean() - from_end"),
+    ),
+    Mistake(
+        "As whole numbers, 0 and 1 are indices, so only the first two tokens are picked. Index with the booleans.",
+        ("rise[is_end].sum()", "rise[is_end.long()].sum()"),
+        ("rise[~is_end].sum()", "rise[(~is_end).long()].sum()"),
+    ),
+    Mistake(
+        "The losses that were given are changed, as `-=` does. Make a new tensor: `after - before`.",
+        ("rise = after - before", "rise = after.sub_(before)"),
+    ),
 )
 
 
@@ -91,7 +170,7 @@ def right(before, after, is_end):
 
 def cases():
     generator = torch.Generator().manual_seed(22)
-    tiny = torch.tensor([0.5, 0.5, 0.5, 0.0])
+    tiny = torch.tensor([0.5, 0.5, 0.5, 0.25])
     before, more = torch.rand(2, 60, generator=generator)
     ends = torch.zeros(60, dtype=torch.bool)
     ends[19::20] = True
