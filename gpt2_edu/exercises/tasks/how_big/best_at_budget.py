@@ -56,7 +56,7 @@ MISTAKES = (
         ("losses.masked_fill(~affordable, torch.inf).argmin()", "losses[affordable].argmin()"),
     ),
     Mistake(
-        "A run that is left out gets the loss 0, and 0 is the least. Give it an infinite loss.",
+        "A run that is left out gets the least loss of all, such as 0 or −∞, and wins. Give it the loss +∞.",
         ("torch.inf", "0"),
     ),
     Mistake(
@@ -67,6 +67,87 @@ MISTAKES = (
         "The loss is returned. The size of that run is asked for.",
         ("sizes[best]", "losses[best]"),
     ),
+    Mistake(
+        "A run that is left out gets the loss 1, which is sometimes the least. Give it the loss +∞.",
+        ("torch.inf", "1.0"),
+    ),
+    Mistake(
+        "That is the place of the run. Its size is asked for: `sizes[best]`.",
+        ("sizes[best]", "best"),
+    ),
+    Mistake(
+        "That is a place among the runs that are left. The size of the run is asked for, from `sizes` made shorter in the same way.",
+        ("losses.masked_fill(~affordable, torch.inf).argmin()", "losses[affordable].argmin()"),
+        ("sizes[best]", "best"),
+    ),
+    Mistake(
+        "The sizes were made shorter, and `argmin` counts among all runs. Make `losses` shorter in the same way.",
+        (".masked_fill(~affordable, torch.inf)", ""),
+        ("sizes[best]", "sizes[affordable][best]"),
+    ),
+    Mistake(
+        "All runs are compared, and only then are the sizes of others set to 0. Leave their losses out of the comparison.",
+        (".masked_fill(~affordable, torch.inf)", ""),
+        ("sizes[best]", "sizes.masked_fill(~affordable, 0)[best]"),
+    ),
+    Mistake(
+        "Runs that cost more than the budget are left out. Up to a tenth more is allowed, as before.",
+        (
+            "(flops - budget).abs() <= 0.1 * budget",
+            "(flops <= budget) & (flops >= 0.9 * budget)",
+        ),
+    ),
+    Mistake(
+        "All runs that cost no more than the budget are compared. A cheaper one does not say what is best for the whole budget: keep the line with `affordable`.",
+        ("(flops - budget).abs() <= 0.1 * budget", "flops <= budget"),
+    ),
+    Mistake(
+        "Only runs that cost exactly the budget are compared. A tenth of it is allowed, `0.1 * budget`.",
+        ("(flops - budget).abs() <= 0.1 * budget", "flops == budget"),
+    ),
+    Mistake(
+        "Only a hundredth more or less is allowed. A tenth is 0.1.",
+        ("0.1 * budget", "0.01 * budget"),
+    ),
+    Mistake(
+        "That is the run whose cost is nearest to the budget. Compare the losses of all that are near enough.",
+        ("losses.masked_fill(~affordable, torch.inf).argmin()", "(flops - budget).abs().argmin()"),
+    ),
+    Mistake(
+        "That is the largest model among those that cost the same. Take the one with the least loss.",
+        (
+            "losses.masked_fill(~affordable, torch.inf).argmin()",
+            "sizes.masked_fill(~affordable, 0).argmax()",
+        ),
+    ),
+    Mistake(
+        "That is the smallest model among those that cost the same. Take the one with the least loss.",
+        ("losses.masked_fill", "sizes.masked_fill"),
+    ),
+    Mistake(
+        "That is the cheapest of these runs. Take the one with the least loss.",
+        ("losses.masked_fill", "flops.masked_fill"),
+    ),
+    Mistake(
+        "The losses are multiplied by the cost. These runs count as equally expensive, so compare the losses only.",
+        ("losses.masked_fill", "(losses * flops).masked_fill"),
+    ),
+    Mistake(
+        "That is what the run cost. Its size is asked for.",
+        ("sizes[best]", "flops[best]"),
+    ),
+    Mistake(
+        "Those are the sizes of all runs that cost the same. Take the one with the least loss.",
+        ("sizes[best]", "sizes[affordable]"),
+    ),
+    Mistake(
+        "That is the mean size of these runs. Take the one with the least loss.",
+        ("sizes[best]", "sizes[affordable].mean()"),
+    ),
+    Mistake(
+        "The losses that were given are changed. `masked_fill` returns new ones.",
+        ("masked_fill", "masked_fill_"),
+    ),
 )
 
 
@@ -76,10 +157,25 @@ def right(sizes, flops, losses, budget):
 
 
 def cases():
-    sizes = torch.tensor([7e3, 2e3, 1e5, 1e4, 3e4, 1e5, 1e4, 3e4])
-    flops = torch.tensor([0.3e12, 0.5e12, 3.9e12, 1e12, 1.02e12, 0.97e12, 4e12, 4.1e12])
-    losses = torch.tensor([0.95, 0.78, 0.65, 0.9, 0.8, 1.1, 0.85, 0.7])
+    runs = [  # size, FLOPs in units of 1e12, loss
+        (2e3, 0.30, 1.02),
+        (5e3, 0.93, 1.12),
+        (2e4, 3.70, 0.86),
+        (1e5, 0.96, 1.34),
+        (1e4, 1.00, 1.16),
+        (4e3, 1.05, 1.29),
+        (4e5, 9.00, 0.60),
+        (8e3, 4.20, 0.90),
+        (3e4, 1.07, 1.08),
+        (5e4, 4.00, 0.79),
+        (6e3, 1.008, 1.15),
+        (1e5, 4.30, 0.71),
+        (3e5, 3.90, 0.785),
+        (7e3, 0.32, 1.10),
+        (9e5, 9.50, 0.66),
+    ]
     return [
-        Case("a budget of 1e12", (sizes, flops, losses, 1e12)),
-        Case("a budget of 4e12", (sizes, flops, losses, 4e12)),
+        Case(f"a budget of {budget}", (size, flops * 1e12, loss, float(budget)))
+        for budget in ("1e12", "4e12", "3e11", "9.2e12")
+        for size, flops, loss in [torch.tensor(runs).T]
     ]

@@ -68,6 +68,110 @@ MISTAKES = (
             "return (flops / 6) ** 0.5",
         ),
     ),
+    Mistake(
+        "C is multiplied by 6. From C = 6ND follows N · D = C / 6.",
+        ("(flops / 6)", "(6 * flops)"),
+    ),
+    Mistake(
+        "C is divided by 2, as if there were only a forward pass. Training costs 6 FLOPs for each parameter and token.",
+        ("(flops / 6)", "(flops / 2)"),
+    ),
+    Mistake(
+        "Only C is divided here, without the constants A and B. They decide how it is divided between size and data.",
+        ("balance * ", ""),
+    ),
+    Mistake(
+        "N^(α + β) is known, so take the root: the exponent is 1 / (α + β).",
+        ("(1 / (alpha + beta))", "(alpha + beta)"),
+    ),
+    Mistake(
+        "`1 / alpha + beta` is (1/α) + β. Parentheses are missing: 1 / (α + β).",
+        ("(1 / (alpha + beta))", "(1 / alpha + beta)"),
+    ),
+    Mistake(
+        "`x / beta * B` multiplies by B. Parentheses are missing: `/ (beta * B)`.",
+        ("(beta * B)", "beta * B"),
+    ),
+    Mistake(
+        "The root is taken of the constants only. It belongs to the budget as well.",
+        (
+            "(balance * (flops / 6) ** beta) ** (1 / (alpha + beta))",
+            "balance ** (1 / (alpha + beta)) * (flops / 6) ** beta",
+        ),
+    ),
+    Mistake(
+        "The root is taken of the budget only. It belongs to the constants as well.",
+        (
+            "(balance * (flops / 6) ** beta) ** (1 / (alpha + beta))",
+            "balance * (flops / 6) ** (beta / (alpha + beta))",
+        ),
+    ),
+    Mistake(
+        "The exponents are multiplied. N^α · N^β is N^(α + β).",
+        ("alpha + beta", "alpha * beta"),
+    ),
+    Mistake(
+        "The exponents are subtracted. N^α · N^β is N^(α + β).",
+        ("alpha + beta", "beta - alpha"),
+    ),
+    Mistake(
+        "The exponents are subtracted. N^α · N^β is N^(α + β).",
+        ("alpha + beta", "alpha - beta"),
+    ),
+    Mistake(
+        "N has the exponent α + β after the derivatives are set equal: their two powers of N, −α − 1 and β − 1, differ by that.",
+        ("alpha + beta", "alpha + beta + 2"),
+    ),
+    Mistake(
+        "The factors α and β have changed places. α comes down from the exponent of the term with A.",
+        ("alpha * A / (beta * B)", "beta * A / (alpha * B)"),
+    ),
+    Mistake(
+        "A and B have changed places. The larger A is, the larger is the best model.",
+        ("alpha * A / (beta * B)", "alpha * B / (beta * A)"),
+    ),
+    Mistake(
+        "That is the loss of the best model, above E. Its N is asked for.",
+        (
+            "return (balance * (flops / 6) ** beta) ** (1 / (alpha + beta))",
+            "N = (balance * (flops / 6) ** beta) ** (1 / (alpha + beta))\n"
+            "    return A / N**alpha + B / (flops / 6 / N) ** beta",
+        ),
+    ),
+    Mistake(
+        "N and D are returned. N was asked for.",
+        (
+            "return (balance * (flops / 6) ** beta) ** (1 / (alpha + beta))",
+            "N = (balance * (flops / 6) ** beta) ** (1 / (alpha + beta))\n"
+            "    return N, flops / 6 / N",
+        ),
+    ),
+    Mistake(
+        "That is the rule of 20 tokens for each parameter, which holds for the constants of one study. Use those that are given.",
+        (
+            "return (balance * (flops / 6) ** beta) ** (1 / (alpha + beta))",
+            "return (flops / 120) ** 0.5",
+        ),
+    ),
+    Mistake(
+        "The 6 is not raised to the power of β. N · D is C / 6, all of it.",
+        ("(flops / 6) ** beta", "flops**beta / 6"),
+    ),
+    Mistake(
+        "That is the logarithm of N. Take its exponential.",
+        (
+            "return (balance * (flops / 6) ** beta) ** (1 / (alpha + beta))",
+            "return (math.log(balance) + beta * math.log(flops / 6)) / (alpha + beta)",
+        ),
+    ),
+    Mistake(
+        "Only powers of 10 are tried. The formula gives the best N itself.",
+        code="""
+def best_parameters(A, B, alpha, beta, flops):
+    tried = [10.0**k for k in range(30) if 10.0**k <= flops / 6]
+    return min(tried, key=lambda n: A / n**alpha + B / (flops / 6 / n) ** beta)
+""",
+    ),
 )
 
 
@@ -89,7 +193,14 @@ def properties(result, A, B, alpha, beta, flops):
     found = torch.as_tensor(result, dtype=torch.float64).item()
     if found > flops / 6:
         return "So large a model could not be trained on a single token for this sum."
-    return None
+    if found < 1:
+        return "A model has at least one parameter."
+    falls, rises = alpha * A / found**alpha, beta * B / (flops / 6 / found) ** beta
+    side = "large" if rises > falls else "small"
+    return (
+        f"This N is too {side}: α · A / N^α is {falls:.3g} there, and β · B / D^β is {rises:.3g}. "
+        "At the best N they are equal."
+    )
 
 
 TOLERANCE = 1e-4
@@ -98,6 +209,6 @@ TOLERANCE = 1e-4
 def cases():
     return [
         Case("equal exponents of 0.5", (20.0, 1000.0, 0.5, 0.5, 6e12)),
-        Case("a small budget", (20.0, 500.0, 0.4, 0.6, 1e10)),
+        Case("a small budget", (20.0, 500.0, 0.4, 0.5, 1e10)),
         Case("data helps quickly", (100.0, 3000.0, 0.3, 0.45, 1e20)),
     ]

@@ -66,6 +66,114 @@ MISTAKES = (
             "return torch.quantile(results, torch.tensor([0.025, 0.975])) - statistic(losses)",
         ),
     ),
+    Mistake(
+        "That is an interval of 50 %: 25 % are left out at each end. Leave out 2.5 %.",
+        ("[0.025, 0.975]", "[0.25, 0.75]"),
+    ),
+    Mistake(
+        "5 % are left out at one end. Leave out 2.5 % at each.",
+        ("[0.025, 0.975]", "[0.0, 0.95]"),
+    ),
+    Mistake(
+        "5 % are left out at one end. Leave out 2.5 % at each.",
+        ("[0.025, 0.975]", "[0.05, 1.0]"),
+    ),
+    Mistake(
+        "`torch.quantile` takes shares, not per cent: 2.5 % is 0.025.",
+        ("[0.025, 0.975]", "[2.5, 97.5]"),
+    ),
+    Mistake(
+        "The mean and the standard deviation describe a normal distribution. Quantiles suppose none: use `torch.quantile`.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "results.mean() + torch.tensor([-1.96, 1.96]) * results.std()",
+        ),
+    ),
+    Mistake(
+        "The mean and the standard deviation describe a normal distribution. Quantiles suppose none: use `torch.quantile`.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "results.mean() + torch.tensor([-2, 2]) * results.std()",
+        ),
+    ),
+    Mistake(
+        "One standard deviation to each side holds about two thirds of the results. Take the quantiles for 95 %.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "results.mean() + torch.tensor([-1, 1]) * results.std()",
+        ),
+    ),
+    Mistake(
+        "These are two separate values. Return a tensor (2,), as `torch.quantile` gives for a tensor of two shares.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "tuple(torch.quantile(results, torch.tensor([0.025, 0.975])))",
+        ),
+    ),
+    Mistake(
+        "The mean is computed in every case. Call `statistic`.",
+        ("statistic(losses[row])", "losses[row].mean()"),
+    ),
+    Mistake(
+        "`statistic` gets all drawings at once, and gives one number for them. Call it for each row.",
+        (
+            "torch.stack([torch.as_tensor(statistic(losses[row])) for row in drawn])",
+            "torch.as_tensor(statistic(losses[drawn]))",
+        ),
+    ),
+    Mistake(
+        "The columns of `drawn` are used. Each row is one drawing.",
+        ("in drawn]", "in drawn.T]"),
+    ),
+    Mistake(
+        "`statistic` gets indices here. `losses[row]` are the losses of that drawing.",
+        ("losses[row]", "row.float()"),
+    ),
+    Mistake(
+        "The quantile lies between two of the sorted results. `torch.quantile` interpolates.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "results.sort().values[(torch.tensor([0.025, 0.975]) * len(results)).long()]",
+        ),
+    ),
+    Mistake(
+        "The quantile lies between two of the sorted results. `torch.quantile` interpolates.",
+        ("0.975]))", '0.975]), interpolation="nearest")'),
+    ),
+    Mistake(
+        "The results are not sorted, so these are just two of them. Use `torch.quantile`.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "results[(torch.tensor([0.025, 0.975]) * len(results)).long()]",
+        ),
+    ),
+    Mistake(
+        "That is the width of the interval. Return its two ends.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "torch.quantile(results, torch.tensor([0.025, 0.975])).diff()[0]",
+        ),
+    ),
+    Mistake(
+        "`torch.quantile` takes tensors. Stack the results, and write the two shares as `torch.tensor([0.025, 0.975])`.",
+        ("torch.tensor([0.025, 0.975])", "[0.025, 0.975]"),
+    ),
+    Mistake(
+        "These are quantiles of losses, averaged over the drawings. Take the quantiles of the results of `statistic`.",
+        (
+            "[torch.as_tensor(statistic(losses[row])) for row in drawn]",
+            "[torch.quantile(losses[row], torch.tensor([0.025, 0.975])) for row in drawn]",
+        ),
+        ("torch.quantile(results, torch.tensor([0.025, 0.975]))", "results.mean(dim=0)"),
+    ),
+    Mistake(
+        "Only the last drawing is left. Collect the results of all of them.",
+        ("in drawn]", "in drawn[-1:]]"),
+    ),
+    Mistake(
+        "Only the first drawing is used. Collect the results of all of them.",
+        ("in drawn]", "in drawn[:1]]"),
+    ),
 )
 
 
@@ -85,9 +193,14 @@ def spread(losses):
 
 def cases():
     generator = torch.Generator().manual_seed(241)
-    losses = 0.44 + torch.rand(9, generator=generator)
-    drawn = torch.randint(9, (60, 9), generator=generator)
+
+    def case(label, n, draws, statistic):
+        losses = 0.44 + torch.rand(n, generator=generator)
+        drawn = torch.randint(n, (draws, n), generator=generator)
+        return Case(label, (losses, statistic, drawn))
+
     return [
-        Case("the mean of nine losses, 60 drawings", (losses, torch.mean, drawn)),
-        Case("another statistic", (losses, spread, drawn)),
+        case("the mean of nine losses, 60 drawings", 9, 60, torch.mean),
+        case("another statistic", 9, 60, spread),
+        case("seven losses, 30 drawings", 7, 30, spread),
     ]

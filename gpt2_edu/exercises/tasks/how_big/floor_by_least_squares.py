@@ -65,6 +65,89 @@ MISTAKES = (
         "The term of the size is left out, so that E has to make up for it.",
         (", n**-alpha", ""),
     ),
+    Mistake(
+        "Those are all three unknowns. E is the first: `solution[0, 0]`.",
+        ("solution[0, 0]", "solution"),
+    ),
+    Mistake(
+        "Those are all three unknowns. E is the first.",
+        ("solution[0, 0]", "solution[:, 0]"),
+    ),
+    Mistake(
+        "The solution is (3, 1), so `[0]` leaves (1,). Take `solution[0, 0]`.",
+        ("solution[0, 0]", "solution[0]"),
+    ),
+    Mistake(
+        "Logarithms of the losses are fitted, and the result is raised again. A sum does not become a sum by taking logarithms.",
+        ("losses.unsqueeze(1)", "losses.log().unsqueeze(1)"),
+        ("solution[0, 0]", "solution[0, 0].exp()"),
+    ),
+    Mistake(
+        "The columns are logarithms. The law is linear in the powers N^−α and D^−β.",
+        ("n**-alpha, d**-beta", "n.log(), d.log()"),
+    ),
+    Mistake(
+        "Everything is a logarithm here. The logarithm of a sum is not the sum of logarithms: use the powers, and the losses as they are.",
+        ("n**-alpha, d**-beta", "-alpha * n.log(), -beta * d.log()"),
+        ("losses.unsqueeze(1)", "losses.log().unsqueeze(1)"),
+    ),
+    Mistake(
+        "The table has a row for each unknown. It needs a row for each run: `dim=1`.",
+        (", dim=1)", ")"),
+    ),
+    Mistake(
+        "float32 has seven digits, too few where columns are nearly alike. Stay in float64.",
+        ("lstsq(table, losses", "lstsq(table.float(), losses.float()"),
+    ),
+    Mistake(
+        "That is the least loss of all runs. The floor is below it.",
+        ("torch.linalg.lstsq(table, losses.unsqueeze(1)).solution[0, 0]", "losses.min()"),
+    ),
+    Mistake(
+        "That is the mean of the losses. The floor is below all of them.",
+        ("torch.linalg.lstsq(table, losses.unsqueeze(1)).solution[0, 0]", "losses.mean()"),
+    ),
+    Mistake(
+        "The column of E is 0, so it has no effect. It is 1 in every run.",
+        ("torch.ones_like(n)", "torch.zeros_like(n)"),
+    ),
+    Mistake(
+        "The arguments of `lstsq` have changed places. The table comes first.",
+        ("lstsq(table, losses.unsqueeze(1))", "lstsq(losses.unsqueeze(1), table)"),
+    ),
+    Mistake(
+        "The two powers are multiplied in one column. Each has its own.",
+        ("n**-alpha, d**-beta", "n**-alpha * d**-beta"),
+    ),
+    Mistake(
+        "The exponents are −1/α and −1/β here. They are −α and −β.",
+        ("n**-alpha, d**-beta", "n ** (-1 / alpha), d ** (-1 / beta)"),
+    ),
+    Mistake(
+        "n and d are multiplied by the exponents. `**` is the power.",
+        ("n**-alpha, d**-beta", "n * -alpha, d * -beta"),
+    ),
+    Mistake(
+        "A and B are taken for 1, and E for the mean of what is left. All three are unknown.",
+        (
+            "torch.linalg.lstsq(table, losses.unsqueeze(1)).solution[0, 0]",
+            "(losses - n**-alpha - d**-beta).mean()",
+        ),
+    ),
+    Mistake(
+        "Only three runs are used. Least squares takes all of them.",
+        (
+            "torch.linalg.lstsq(table, losses.unsqueeze(1)).solution[0, 0]",
+            "torch.linalg.solve(table[:3], losses[:3])[0]",
+        ),
+    ),
+    Mistake(
+        "Every row is divided by its loss, so relative differences are squared. The differences themselves are asked for.",
+        (
+            "lstsq(table, losses.unsqueeze(1))",
+            "lstsq(table / losses.unsqueeze(1), torch.ones_like(table[:, :1]))",
+        ),
+    ),
 )
 
 

@@ -39,12 +39,19 @@ def worth_of_repeats(unique, seen, r_star):
     return unique + unique * r_star * (1 - math.exp(-repeats / r_star))
 """
 
+
+def anyway(message, *edits):
+    """A mistake, and the same by a reader who returns D at once where nothing repeats."""
+    at_once = ("    repeats =", "    if seen == unique:\n        return seen\n    repeats =")
+    return Mistake(message, *edits), Mistake(message, at_once, *edits)
+
+
 MISTAKES = (
-    Mistake(
+    *anyway(
         "The first epoch is counted as a repetition. R is D / U − 1.",
         ("seen / unique - 1", "seen / unique"),
     ),
-    Mistake(
+    *anyway(
         "The first epoch is missing. Its tokens are new and are worth themselves.",
         ("unique + unique * r_star", "unique * r_star"),
     ),
@@ -64,9 +71,105 @@ MISTAKES = (
         "The factor R* before the bracket is missing, so that all repetitions together are worth less than one epoch.",
         ("unique * r_star *", "unique *"),
     ),
-    Mistake(
+    *anyway(
         "What is returned counts epochs. Multiply by the number of different tokens.",
         ("unique + unique * r_star", "1 + r_star"),
+    ),
+    Mistake(
+        "If fewer tokens were seen than there are, the unseen ones count here as well.",
+        (
+            "unique = min(unique, seen)\n    repeats = seen / unique - 1",
+            "repeats = max(seen / unique - 1, 0)",
+        ),
+    ),
+    Mistake(
+        "If nothing repeats, every token is worth itself: D′ is D, and not 0.",
+        ("    unique = min(unique, seen)\n", "    if seen <= unique:\n        return 0\n"),
+    ),
+    Mistake(
+        "The larger of U and D is taken for U. If fewer tokens were seen than there are, U is D: `min(unique, seen)`.",
+        ("min(unique, seen)", "max(unique, seen)"),
+    ),
+    Mistake(
+        "The exponent is positive, so that repetitions are worth more and more. It is −R / R*.",
+        ("-repeats / r_star", "repeats / r_star"),
+    ),
+    Mistake(
+        "The bracket is turned around, so that repetitions do harm. It is 1 less the exponential.",
+        ("1 - math.exp(-repeats / r_star)", "math.exp(-repeats / r_star) - 1"),
+    ),
+    Mistake(
+        "R* is fixed at 15. Use the argument.",
+        (
+            "r_star * (1 - math.exp(-repeats / r_star))",
+            "15 * (1 - math.exp(-repeats / 15))",
+        ),
+    ),
+    Mistake(
+        "The first term is D. It is U, the tokens of the first epoch.",
+        ("return unique + unique", "return seen + unique"),
+    ),
+    Mistake(
+        "The second term has D as a factor. It is U · R* · (…).",
+        ("unique * r_star", "seen * r_star"),
+    ),
+    Mistake(
+        "`//` cuts the fraction off. An epoch that is half done counts as a half.",
+        ("seen / unique", "seen // unique"),
+    ),
+    *anyway(
+        "The quotient is upside down. The number of epochs is D / U.",
+        ("seen / unique - 1", "unique / seen - 1"),
+    ),
+    *anyway(
+        "The bracket is 1 − e^(−R / R*). The 1 is missing.",
+        ("(1 - math.exp(-repeats / r_star))", "math.exp(-repeats / r_star)"),
+    ),
+    *anyway(
+        "The parentheses around 1 − e^(−R / R*) are missing.",
+        ("(1 - math.exp(-repeats / r_star))", "1 - math.exp(-repeats / r_star)"),
+    ),
+    Mistake(
+        "The base is 2. In the formula it is e: `math.exp`.",
+        ("math.exp(-repeats / r_star)", "2 ** (-repeats / r_star)"),
+    ),
+    Mistake(
+        "The base is 10. In the formula it is e: `math.exp`.",
+        ("math.exp(-repeats / r_star)", "10 ** (-repeats / r_star)"),
+    ),
+    *anyway(
+        "1 is subtracted from U. R is D / U − 1, so subtract it from the quotient.",
+        ("seen / unique - 1", "seen / (unique - 1)"),
+    ),
+    *anyway(
+        "1 is added to D / U. The first epoch is no repetition, so subtract it.",
+        ("seen / unique - 1", "seen / unique + 1"),
+    ),
+    Mistake(
+        "R counts tokens here. It counts repetitions of all of them: D / U − 1.",
+        ("seen / unique - 1", "seen - unique"),
+    ),
+    Mistake(
+        "That is the worth of endless repetition, or D if that is less. The worth of a repetition falls gradually.",
+        (
+            "return unique + unique * r_star * (1 - math.exp(-repeats / r_star))",
+            "return min(seen, unique * (1 + r_star))",
+        ),
+    ),
+    Mistake(
+        "The second term is divided by R*. It is multiplied by it.",
+        ("unique * r_star *", "unique / r_star *"),
+    ),
+    Mistake(
+        "The quotient in the exponent is upside down. It is R / R*.",
+        ("-repeats / r_star", "-r_star / repeats if repeats else 0"),
+    ),
+    Mistake(
+        "`torch.exp` takes tensors. These are numbers: `math.exp`.",
+        (
+            "1 - math.exp(-repeats / r_star)",
+            "1 - (torch.exp(-repeats / r_star) if repeats else 1)",
+        ),
     ),
 )
 
@@ -84,4 +187,5 @@ def cases():
         Case("forty epochs", (1e5, 4e6, 15.0)),
         Case("tokens that are soon worn out", (1e6, 8e6, 2.0)),
         Case("half of the tokens, once", (4e6, 2e6, 15.0)),
+        Case("ten tokens, one and a half times", (10, 15, 0.8)),
     ]
