@@ -127,6 +127,10 @@ WORDS = {  # part of an error's message: what it says to whoever has not seen it
     "does not require grad": "Nothing connects this number with a parameter: a `no_grad`, a "
     "`detach` or an `item` is in between",
     "same number of dimensions": "An index such as `[:, -1]` drops an axis, and `cat` adds none",
+    "type(s) for ^": "A power is written `**`",
+    "must be Tensor, not float": "A function of `torch` takes a tensor. `math` has it for a number",
+    "'LoRA' object has no attribute 'in_features'": "A LoRA is put around another LoRA here",
+    "'GPT2' object has no attribute 'transformer'": "Your GPT2 has its blocks in `h`",
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...comparing import Labelled
+from ...comparing import Labelled, kind_of
 from ...exercise import Case, Mistake
 from ...step import fill, random_tensor
 from ..gpt2.build import NAMES, theirs
@@ -83,6 +83,25 @@ MERGE = """\
         return self.linear
 """
 
+MAPS = ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")
+ANSWERED = "torch.tensor([ids[:-1]]), torch.tensor([targets])"
+NEW = "nn.Linear(linear.in_features, linear.out_features)"
+NEW_LINEAR = """\
+        n_out, n_in = self.linear.weight.shape
+        new = nn.Linear(n_in, n_out)
+        new.weight.copy_(self.linear.weight + self.scale * (self.B @ self.A))
+        return new
+"""
+FREEZE = "    model.requires_grad_(False)\n"
+LOOP = "    for block in model.h:\n"
+RETURN = "    return model"
+
+
+def each(line: str) -> list[tuple[str, str]]:
+    """The edits that change all four lines which put a LoRA around a map."""
+    return [(f"{name} = LoRA({name}, rank, alpha)", line.format(name)) for name in MAPS]
+
+
 MISTAKES = (
     # ---- answers_only
     Mistake(
@@ -115,6 +134,80 @@ MISTAKES = (
         (
             "torch.tensor([ids[:-1]]), torch.tensor([targets])",
             "torch.tensor(ids[:-1]), torch.tensor(targets)",
+        ),
+    ),
+    Mistake(
+        "The targets are the inputs, with their flags. A target is the id that follows, and the flag "
+        "is its own: `ids[1:]`, `answer[1:]`.",
+        ("zip(ids[1:], answer[1:])", "zip(ids[:-1], answer[:-1])"),
+    ),
+    Mistake(
+        "Both tensors have all ids. Each position's target is the id that follows: the inputs lack "
+        "the last id, the targets the first.",
+        ("zip(ids[1:], answer[1:])", "zip(ids, answer)"),
+        ("[ids[:-1]]", "[ids]"),
+    ),
+    Mistake(
+        "The inputs begin with the second id. They are all ids but the last: `ids[:-1]`.",
+        ("[ids[:-1]]", "[ids[1:]]"),
+    ),
+    Mistake(
+        "−1 marks what does not count. Cross-entropy ignores −100.",
+        ("else -100", "else -1"),
+    ),
+    Mistake(
+        "The targets lack the axis of the batch. They are (1, T): put the list into a list.",
+        ("torch.tensor([targets])", "torch.tensor(targets)"),
+    ),
+    Mistake(
+        "The inputs lack the axis of the batch. They are (1, T): put the list into a list.",
+        ("torch.tensor([ids[:-1]])", "torch.tensor(ids[:-1])"),
+    ),
+    Mistake(
+        "The targets are floats. They are ids, whole numbers.",
+        ("torch.tensor([targets])", "torch.tensor([targets]).float()"),
+    ),
+    Mistake(
+        "These are lists. Make a tensor (1, T) of each: `torch.tensor([targets])`.",
+        (ANSWERED, "ids[:-1], targets"),
+    ),
+    Mistake(
+        "These are lists. Make a tensor (1, T) of each: `torch.tensor([targets])`.",
+        (ANSWERED, "[ids[:-1]], [targets]"),
+    ),
+    Mistake(
+        "The axis of the batch comes first: (1, T), not (T, 1).",
+        (ANSWERED, "torch.tensor([ids[:-1]]).T, torch.tensor([targets]).T"),
+    ),
+    Mistake(
+        "The two have changed places. What the model reads comes first.",
+        (ANSWERED, "torch.tensor([targets]), torch.tensor([ids[:-1]])"),
+    ),
+    Mistake(
+        "The question is hidden from the model as well. It reads all ids; only targets are −100.",
+        ("[ids[:-1]]", "[[i if own else -100 for i, own in zip(ids[:-1], answer)]]"),
+    ),
+    Mistake(
+        "The model reads the question only. While it learns, it reads the answer's tokens, too: each "
+        "one is the input for the next.",
+        ("[ids[:-1]]", "[ids[: answer.index(True)]]"),
+    ),
+    Mistake(
+        "The question is left out of the targets. Each position keeps its place, with −100.",
+        (
+            "[i if own else -100 for i, own in zip(ids[1:], answer[1:])]",
+            "[i for i, own in zip(ids, answer) if own]",
+        ),
+    ),
+    Mistake(
+        "The last target is −100. The end of the answer is learned, too, or the model does not stop.",
+        ("[targets])", "[[*targets[:-1], -100]])"),
+    ),
+    Mistake(
+        "The targets are two places ahead. A target is the very next id: `ids[1:]`.",
+        (
+            "for i, own in zip(ids[1:], answer[1:])]",
+            "for i, own in zip(ids[2:], answer[2:])] + [-100]",
         ),
     ),
     # ---- LoRA
@@ -173,6 +266,80 @@ MISTAKES = (
         "can be merged.",
         ("(x @ self.A.T @ self.B.T)", "((x @ self.A.T).relu() @ self.B.T)"),
     ),
+    Mistake(
+        "`//` cuts the fraction off. The scale is `alpha / rank`.",
+        ("alpha / rank", "alpha // rank"),
+    ),
+    Mistake(
+        "α is divided by the root of the rank. Here the scale is α / r.",
+        ("alpha / rank", "alpha / rank**0.5"),
+    ),
+    Mistake(
+        "The scale is fixed at 2, which is right for the defaults. It is α / r.",
+        ("alpha / rank", "2"),
+    ),
+    Mistake(
+        "The scale is trained as well. It is a plain number.",
+        ("alpha / rank", "nn.Parameter(torch.tensor(alpha / rank))"),
+    ),
+    Mistake(
+        "Only the weight is frozen. The bias of the linear map is still trained: "
+        "`linear.requires_grad_(False)`.",
+        ("linear.requires_grad_(False)", "linear\n        linear.weight.requires_grad_(False)"),
+    ),
+    Mistake(
+        "A new linear map is made. Keep the one that is given, with all it has learned.",
+        ("linear.requires_grad_(False)", f"{NEW}.requires_grad_(False)"),
+    ),
+    Mistake(
+        "The shapes of A and B are others. A is (rank, in), and B is (out, rank).",
+        ("torch.randn(rank, n_in)", "torch.randn(n_in, rank)"),
+        ("torch.zeros(n_out, rank)", "torch.zeros(rank, n_out)"),
+        ("x @ self.A.T @ self.B.T", "x @ self.A @ self.B"),
+        ("(self.B @ self.A)", "(self.A @ self.B).T"),
+    ),
+    Mistake(
+        "A has the shape of B, and B that of A, transposed. A reads x, so it is (rank, in).",
+        ("torch.randn(rank, n_in)", "torch.randn(rank, n_out)"),
+        ("torch.zeros(n_out, rank)", "torch.zeros(n_in, rank)"),
+        ("x @ self.A.T @ self.B.T", "x @ self.B @ self.A"),
+        ("(self.B @ self.A)", "(self.B @ self.A).T"),
+    ),
+    Mistake(
+        "The numbers of inputs and outputs have changed places. `linear.weight` is (out, in).",
+        ("linear.in_features, linear.out_features", "linear.out_features, linear.in_features"),
+    ),
+    Mistake(
+        "A and B are layers here. They are matrices: `nn.Parameter`.",
+        ("nn.Parameter(torch.randn(rank, n_in) / n_in**0.5)", "nn.Linear(n_in, rank, bias=False)"),
+        (
+            "nn.Parameter(torch.zeros(n_out, rank))",
+            "nn.Linear(rank, n_out, bias=False)\n        nn.init.zeros_(self.B.weight)",
+        ),
+        ("x @ self.A.T @ self.B.T", "self.B(self.A(x))"),
+        ("self.B @ self.A", "self.B.weight @ self.A.weight"),
+    ),
+    Mistake(
+        "A and B have to be transposed for x on the left: `x @ self.A.T @ self.B.T`.",
+        ("x @ self.A.T @ self.B.T", "x @ self.A @ self.B"),
+    ),
+    Mistake(
+        "x is (…, in), a row for each position, so it is on the left: `x @ self.A.T @ self.B.T`.",
+        ("x @ self.A.T @ self.B.T", "self.B @ self.A @ x"),
+    ),
+    Mistake(
+        "B @ A is (out, in), as a weight is. For x on the left it must be transposed.",
+        ("x @ self.A.T @ self.B.T", "x @ (self.B @ self.A)"),
+    ),
+    Mistake(
+        "A reads the output of the linear map here. It reads x, beside it.",
+        ("(x @ self.A.T", "(self.linear(x) @ self.A.T"),
+    ),
+    Mistake(
+        "No gradient reaches A and B, because of a `no_grad`, a `detach` or a `data` in `forward`. "
+        "Only `merged` needs none.",
+        ("    def forward", "    @torch.no_grad()\n    def forward"),
+    ),
     # ---- merged
     Mistake(
         "The scale is missing in `merged`, so the merged map is another one.",
@@ -194,6 +361,36 @@ MISTAKES = (
         "`merged` returns the LoRA itself. Return the linear map, so that A and B can be thrown "
         "away.",
         (MERGE, MERGE.replace("return self.linear", "return self")),
+    ),
+    Mistake(
+        "`merged` transposes what it adds. B @ A is (out, in), as the weight is.",
+        ("(self.B @ self.A)", "(self.B @ self.A).T"),
+    ),
+    Mistake(
+        "`merged` multiplies A @ B. B is on the left: (out, rank) times (rank, in).",
+        ("(self.B @ self.A)", "(self.A @ self.B)"),
+    ),
+    Mistake(
+        "`merged` returns a weight. Return the linear map that has it.",
+        (MERGE, "        return self.linear.weight + self.scale * (self.B @ self.A)\n"),
+    ),
+    Mistake(
+        "`merged` returns nothing. Return the linear map.",
+        (MERGE, MERGE.replace("        return self.linear\n", "")),
+    ),
+    Mistake(
+        "A weight is an `nn.Parameter`, and `+` makes a plain tensor. Change it in place with `+=`.",
+        ("self.linear.weight += ", "self.linear.weight = self.linear.weight + "),
+    ),
+    Mistake(
+        "The linear map that `merged` returns has no bias. Change the weight of `self.linear`, and "
+        "return that.",
+        (MERGE, NEW_LINEAR.replace("n_in, n_out)", "n_in, n_out, bias=False)")),
+    ),
+    Mistake(
+        "The linear map that `merged` returns has a bias of its own. Change the weight of "
+        "`self.linear`, and return that.",
+        (MERGE, NEW_LINEAR),
     ),
     # ---- add_lora
     Mistake(
@@ -243,17 +440,66 @@ MISTAKES = (
     ),
     Mistake(
         "`rank` and `alpha` are not handed on, so each LoRA has its own defaults.",
-        ("attn.c_attn = LoRA(attn.c_attn, rank, alpha)", "attn.c_attn = LoRA(attn.c_attn)"),
-        ("attn.c_proj = LoRA(attn.c_proj, rank, alpha)", "attn.c_proj = LoRA(attn.c_proj)"),
-        ("mlp.c_fc = LoRA(mlp.c_fc, rank, alpha)", "mlp.c_fc = LoRA(mlp.c_fc)"),
-        ("mlp.c_proj = LoRA(mlp.c_proj, rank, alpha)", "mlp.c_proj = LoRA(mlp.c_proj)"),
+        *each("{0} = LoRA({0})"),
+    ),
+    Mistake(
+        "`alpha` is not handed on, so each LoRA has its default.",
+        *each("{0} = LoRA({0}, rank)"),
+    ),
+    Mistake(
+        "The arguments of LoRA are in the wrong order: the rank, then α.",
+        *each("{0} = LoRA({0}, alpha, rank)"),
+    ),
+    *(
+        Mistake(
+            f"`{name}` has no LoRA. All four maps of a block get one.",
+            (f"        {name} = LoRA({name}, rank, alpha)\n", ""),
+        )
+        for name in MAPS
+    ),
+    Mistake(
+        "The LoRAs are made, but not put into the model. A new value for a local variable, such as "
+        "that of a loop, leaves the block as it was: assign to `attn.c_attn` itself, or use `setattr`.",
+        *each("new = LoRA({0}, rank, alpha)"),
+    ),
+    Mistake(
+        "The LoRAs belong to the block, and attention and the MLP still use their maps. Assign to "
+        "`block.attn.c_attn` and the like.",
+        *((old, f"block.{old.partition('.')[2]}") for old, _ in each("")),
+    ),
+    Mistake(
+        "The head has a LoRA as well. Only the four maps of every block get one.",
+        (RETURN, "    model.lm_head = LoRA(model.lm_head, rank, alpha)\n" + RETURN),
+    ),
+    Mistake(
+        "Only the blocks are frozen. The tables and the last norm are still trained: "
+        "`model.requires_grad_(False)`.",
+        (FREEZE, ""),
+        (LOOP, LOOP + "        block.requires_grad_(False)\n"),
+    ),
+    Mistake(
+        "The norms are still trained. Freeze all of the model.",
+        (
+            FREEZE,
+            """\
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_("ln" in name)
+""",
+        ),
+    ),
+    Mistake(
+        "The model is frozen again for every block, and with it the LoRAs of the blocks before. Freeze "
+        "it once, before the loop.",
+        (FREEZE, ""),
+        (LOOP, LOOP + "    " + FREEZE),
     ),
 )
 
-MAPS = ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")
 SAME = "a new LoRA changes nothing"
+PROPORTIONAL = "what A and B add is proportional to x"
+CONNECTED = "its output has a gradient"
 LEARNS = "its gradients reach A or B at the first step"
-PLAIN = "merged is an nn.Linear"
+KIND_OF_MERGED = "what merged returns"
 
 
 class Adapted(nn.Module):
@@ -301,19 +547,27 @@ def use(mine: Any, what: str, *given: Any) -> Any:
 
 
 def _layer(mine: Any, n_in: int, n_out: int, rank: int, alpha: int, x: Tensor) -> Labelled:
-    layer = mine.LoRA(nn.Linear(n_in, n_out), rank, alpha)
+    linear = nn.Linear(n_in, n_out)
+    before = linear(x).detach()
+    layer = mine.LoRA(linear, rank, alpha)
     new = layer(x)
-    same = bool(torch.allclose(new, layer.linear(x)))
+    same = bool(torch.allclose(new, before))
     learns = False
     if new.requires_grad:
         new.square().sum().backward()
-        learns = any(p.grad is not None and bool(p.grad.any()) for p in (layer.A, layer.B))
+        own = [p for name, p in layer.named_parameters() if name.partition(".")[0] != "linear"]
+        learns = any(p.grad is not None and bool(p.grad.any()) for p in own)
     fill(layer, Adapted(n_in, n_in, n_out, rank))
-    found = {SAME: same, "number of trained weights": trained(layer), LEARNS: learns}
-    found["output"] = layer(x).detach()
-    merged = layer.merged()
-    found[PLAIN] = isinstance(merged, nn.Linear)
-    return Labelled(found | {"output of merged": merged(x).detach()})
+    found = {SAME: same, "number of trained weights": trained(layer)}
+    found |= {CONNECTED: new.requires_grad, LEARNS: learns}
+    with torch.no_grad():
+        out, at_0, other = layer(x), layer(0 * x), layer(-2 * x)
+        found[PROPORTIONAL] = bool(torch.allclose(other - at_0, -2 * (out - at_0), atol=1e-5))
+        merged = layer.merged()
+        is_linear = isinstance(merged, nn.Linear)
+        out = out if found[PROPORTIONAL] else None  # so that all that bends it is one mistake
+        found |= {"output": out, KIND_OF_MERGED: "a Linear" if is_linear else kind_of(merged)}
+        return Labelled(found | {"output of merged": merged(x) if is_linear else None})
 
 
 def trained(module: nn.Module) -> int:
@@ -329,8 +583,9 @@ def right(what: str, *given: Any) -> Any:
         n_in, n_out, rank, alpha, x = given
         out = Adapted(n_in, n_in, n_out, rank).whole(alpha / rank)(x)
         count = rank * (n_in + n_out)
-        told = {SAME: True, "number of trained weights": count, LEARNS: True, "output": out}
-        return Labelled(told | {PLAIN: True, "output of merged": out})
+        told = {SAME: True, "number of trained weights": count, CONNECTED: True, LEARNS: True}
+        told |= {PROPORTIONAL: True, "output": out, KIND_OF_MERGED: "a Linear"}
+        return Labelled(told | {"output of merged": out})
     sizes, rank, alpha, idx = given
     model, count = theirs(sizes), 0
     for block in model.transformer.h:
