@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...comparing import Labelled
 from ...exercise import Case, Mistake
 
 PARTS = ("scaling_error",)
@@ -30,6 +31,14 @@ def scaling_error(law, n, d, losses):  # (5,), then (R,) three times
         terms.logsumexp(dim=0), losses.log(), reduction="sum", delta=1e-3
     )
 '''
+
+TERMS = "[e.expand_as(n), a - alpha * n.log(), b - beta * d.log()]"
+BY_HAND = """\
+    apart = (terms.logsumexp(dim=0) - losses.log()).abs()
+    far = 1e-3 * (apart - 5e-4)
+    return torch.where(apart < 1e-3, apart**2 / 2, far).sum()
+"""
+RETURN = SOLUTION[SOLUTION.index("    return") :].strip("\n")
 
 MISTAKES = (
     Mistake(
@@ -92,27 +101,133 @@ MISTAKES = (
         ("huber_loss", "mse_loss"),
         (", delta=1e-3", ""),
     ),
+    Mistake(
+        "The law is not a logarithm, and the losses are. Compare logarithms of both: `logsumexp`.",
+        ("terms.logsumexp(dim=0)", "terms.exp().sum(dim=0)"),
+    ),
+    Mistake(
+        "`e`, `a` and `b` are logarithms already. Take none of them again; the constants themselves are "
+        "`e.exp()` and so on.",
+        ("terms.logsumexp(dim=0)", "(e + a / n**alpha + b / d**beta).log()"),
+    ),
+    Mistake(
+        "The exponentials are taken of `e`, `a` and `b` only. Stay with logarithms, ln A − α ln N, or "
+        "take the exponential of all of it.",
+        (
+            TERMS,
+            TERMS.replace("e.", "e.exp().").replace("a -", "a.exp() -").replace("b -", "b.exp() -"),
+        ),
+    ),
+    Mistake(
+        "The three terms need one shape, (R,). `e` is a single number: `e.expand_as(n)`.",
+        ("e.expand_as(n)", "e"),
+    ),
+    Mistake(
+        "The sum runs over the runs. Add up the three terms of each, along axis 0.",
+        ("dim=0", "dim=1"),
+    ),
+    Mistake(
+        "`logsumexp` takes a tensor. Make one of the list: `torch.stack`.",
+        ("terms.logsumexp(dim=0)", "torch.logsumexp(list(terms), dim=0)"),
+    ),
+    Mistake(
+        "These are the errors of the runs. Add them up.",
+        ('"sum"', '"none"'),
+    ),
+    Mistake(
+        "That is Huber's loss divided by δ, which is what `smooth_l1_loss` gives. Use `F.huber_loss`.",
+        ("huber_loss", "smooth_l1_loss"),
+        ("delta=", "beta="),
+    ),
+    Mistake(
+        "The differences themselves are added up. Huber's loss squares those below δ.",
+        ("huber_loss", "l1_loss"),
+        (", delta=1e-3", ""),
+    ),
+    Mistake(
+        "δ is 0.01. It should be 0.001, `1e-3`.",
+        ("1e-3", "1e-2"),
+    ),
+    Mistake(
+        "The law is (e, a, b, α, β): the three logarithms come first.",
+        ("e, a, b, alpha, beta", "e, a, alpha, b, beta"),
+    ),
+    Mistake(
+        "α multiplies N itself, and β multiplies D. The logarithm of N^α is α ln N: "
+        "`alpha * n.log()`.",
+        ("alpha * n.log()", "alpha * n"),
+        ("beta * d.log()", "beta * d"),
+    ),
+    Mistake(
+        "The logarithms of N and D have base 2. `logsumexp` belongs to the natural one, `log`.",
+        ("n.log()", "n.log2()"),
+        ("d.log()", "d.log2()"),
+    ),
+    Mistake(
+        "These are logarithms to base 10. Take natural ones, `log`, on both sides.",
+        ("terms.logsumexp(dim=0), losses.log()", "terms.exp().sum(dim=0).log10(), losses.log10()"),
+    ),
+    Mistake(
+        "The quotient of the law and the losses is compared with 1. Compare the logarithms.",
+        (
+            "terms.logsumexp(dim=0), losses.log()",
+            "terms.exp().sum(dim=0) / losses, torch.ones_like(losses)",
+        ),
+    ),
+    Mistake(
+        "No gradient reaches the law, because of `item`, `tolist`, `detach` or `float`. Compute with "
+        "tensors all the way.",
+        ("= law ", "= law.detach() "),
+    ),
+    Mistake(
+        "Where the law is below the losses, the difference is negative. Huber's loss takes its size, "
+        "`abs()`.",
+        (RETURN, BY_HAND.replace(".abs()", "")),
+    ),
+    Mistake(
+        "The squares of small differences are not halved. Huber's loss is x² / 2 below δ.",
+        (RETURN, BY_HAND.replace("**2 / 2", "**2")),
+    ),
+    Mistake(
+        "Beyond δ, Huber's loss is δ (|x| − δ/2). The δ/2 is missing.",
+        (RETURN, BY_HAND.replace("(apart - 5e-4)", "apart")),
+    ),
+    Mistake(
+        "Beyond δ, Huber's loss is δ (|x| − δ/2). The factor δ is missing.",
+        (RETURN, BY_HAND.replace("1e-3 * (", "(")),
+    ),
 )
+
+
+REACHES = "a gradient reaches the law"
 
 
 def use(mine: Any, law: Tensor, *runs: Tensor) -> Any:
     """The error, and its gradient on the law."""
     law = law.clone().requires_grad_()
     error = mine.scaling_error(law, *runs)
-    if not isinstance(error, Tensor) or error.ndim or not error.requires_grad:
-        return error
-    gradient = torch.autograd.grad(error, law, allow_unused=True, materialize_grads=True)
-    return [error.detach(), *gradient]
+    reaches = isinstance(error, Tensor) and error.requires_grad
+    gradient = None
+    if reaches:
+        (gradient,) = torch.autograd.grad(
+            error.sum(), law, allow_unused=True, materialize_grads=True
+        )
+        error = error.detach()
+    return Labelled({"the error": error, REACHES: reaches, "its gradient": gradient})
 
 
-def right(law: Tensor, n: Tensor, d: Tensor, losses: Tensor) -> list[Tensor]:
+def right(law: Tensor, n: Tensor, d: Tensor, losses: Tensor) -> Labelled:
     law = law.clone().requires_grad_()
     E, A, B = law[:3].exp()
     apart = ((E + A * n ** -law[3] + B * d ** -law[4]) / losses).log().abs()
     delta = 1e-3
     near = apart <= delta
     error = torch.where(near, 0.5 * apart**2, delta * (apart - delta / 2)).sum()
-    return [error.detach(), torch.autograd.grad(error, law)[0]]
+    (gradient,) = torch.autograd.grad(error, law)
+    return Labelled({"the error": error.detach(), REACHES: True, "its gradient": gradient})
+
+
+TOLERANCE = 1e-8  # the error of a law that is close is 1e-6
 
 
 def cases() -> list[Case]:
