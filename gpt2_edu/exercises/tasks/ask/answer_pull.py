@@ -63,4 +63,20 @@ MISTAKES = (
         "That is the difference of the shares. How many *times* as large is one?",
         ("on_answers / on_everything", "on_answers - on_everything"),
     ),
+    Mistake(
+        "Two things: the `<|endoftext|>` after the answer is learned, too, and the first token is never predicted.",
+        ("1 / 3, 1 / 79", "1 / 2, 1 / 80"),
+    ),
+    Mistake(
+        "Four tokens are counted. Two of the answer and the `<|endoftext|>` make three; the `assistant` token is given.",
+        ("1 / 3", "1 / 4"),
+    ),
+    Mistake(
+        "That is how many tokens count with answers alone. How large is the share of one of them?",
+        ("on_answers / on_everything", "1 / on_answers"),
+    ),
+    Mistake(
+        "That is how many tokens no longer count. How much larger is the share of each that does?",
+        ("on_answers / on_everything", "79 - 3"),
+    ),
 )

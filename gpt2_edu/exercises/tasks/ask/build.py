@@ -558,7 +558,7 @@ def _layer(mine: Any, n_in: int, n_out: int, rank: int, alpha: int, x: Tensor) -
         own = [p for name, p in layer.named_parameters() if name.partition(".")[0] != "linear"]
         learns = any(p.grad is not None and bool(p.grad.any()) for p in own)
     fill(layer, Adapted(n_in, n_in, n_out, rank))
-    found = {SAME: same, "number of trained weights": trained(layer)}
+    found: dict[str, Any] = {SAME: same, "number of trained weights": trained(layer)}
     found |= {CONNECTED: new.requires_grad, LEARNS: learns}
     with torch.no_grad():
         out, at_0, other = layer(x), layer(0 * x), layer(-2 * x)

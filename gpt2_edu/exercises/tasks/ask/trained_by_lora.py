@@ -62,4 +62,44 @@ MISTAKES = (
         "That is rank 4. Here it is 8.",
         ("8 * 768 + 3072 * 8", "4 * 768 + 3072 * 4"),
     ),
+    Mistake(
+        "The three sizes are multiplied. There are two matrices, and their counts are added.",
+        ("8 * 768 + 3072 * 8", "768 * 8 * 3072"),
+    ),
+    Mistake(
+        "Both matrices are 3,072 wide here. A reads 768 entries.",
+        ("8 * 768", "8 * 3072"),
+    ),
+    Mistake(
+        "The rank is left out. A has 8 rows, and B has 8 columns.",
+        ("8 * 768 + 3072 * 8", "768 + 3072"),
+    ),
+    Mistake(
+        "That is twice too much: one A and one B.",
+        ("8 * 768 + 3072 * 8", "2 * (8 * 768 + 3072 * 8)"),
+    ),
+    Mistake(
+        "Two biases are counted. A and B are matrices without any.",
+        ("8 * 768 + 3072 * 8", "8 * 768 + 8 + 3072 * 8 + 3072"),
+    ),
+    Mistake(
+        "That is for all 12 blocks. The question is about one map.",
+        ("8 * 768 + 3072 * 8", "12 * (8 * 768 + 3072 * 8)"),
+    ),
+    Mistake(
+        "That is `c_fc` with its bias, which stays as it is.",
+        ("8 * 768 + 3072 * 8", "768 * 3072 + 3072"),
+    ),
+    Mistake(
+        "That is how many weights fewer are trained. How many are trained?",
+        ("8 * 768 + 3072 * 8", "768 * 3072 - 8 * 768 - 3072 * 8"),
+    ),
+    Mistake(
+        "That is the share of the weights of `c_fc`. How many are they?",
+        ("8 * 768 + 3072 * 8", "(8 * 768 + 3072 * 8) / (768 * 3072)"),
+    ),
+    Mistake(
+        "Those are bytes. The weights are asked for.",
+        ("8 * 768 + 3072 * 8", "4 * (8 * 768 + 3072 * 8)"),
+    ),
 )

@@ -52,7 +52,7 @@ right = 3
 
 MISTAKES = (
     Mistake(
-        "That is how many different ids the questions have. How many of them occur in no story?",
+        "That is how many different ids the questions have. How many of them occur in no story? (A set of tensors contains none of them: use `.tolist()`.)",
         ("asked - read", "asked"),
     ),
     Mistake(
@@ -73,5 +73,47 @@ MISTAKES = (
     Mistake(
         "That is how many ids of the whole vocabulary never occur in a story. Take those that are in the four questions.",
         ("len(asked - read)", "encoding.n_vocab - len(read)"),
+    ),
+    Mistake(
+        "Those are the ids themselves. How many are they? `len(…)`",
+        ("len(asked - read)", "asked - read"),
+    ),
+    Mistake(
+        "Those are the ids themselves. How many are they? `len(…)`",
+        ("len(asked - read)", "sorted(asked - read)"),
+    ),
+    Mistake(
+        "Only one question is looked at. Put the ids of all four into one set.",
+        (
+            "{i for question in questions for i in encoding.encode(question)}",
+            "set(encoding.encode(questions[0]))",
+        ),
+    ),
+    Mistake(
+        "`^` leaves what is in one of the sets only, whichever it is. Use `asked - read`.",
+        ("asked - read", "asked ^ read"),
+    ),
+    Mistake(
+        "`|` joins the two sets. Use `asked - read`.",
+        ("asked - read", "asked | read"),
+    ),
+    Mistake(
+        "That is how many tokens the questions have. How many different ones among them occur in no story?",
+        ("len(asked - read)", "sum(len(encoding.encode(q)) for q in questions)"),
+    ),
+    Mistake(
+        "That is how many of the questions have such an id. How many ids are they?",
+        (
+            "len(asked - read)",
+            "sum(bool(set(encoding.encode(q)) - read) for q in questions)",
+        ),
+    ),
+    Mistake(
+        "That is how many different ids the stories have. Subtract them from those of the questions.",
+        ("len(asked - read)", "len(read)"),
+    ),
+    Mistake(
+        "That is a share of the questions' ids. How many are they?",
+        ("len(asked - read)", "len(asked - read) / len(asked)"),
     ),
 )

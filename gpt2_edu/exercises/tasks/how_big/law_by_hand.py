@@ -55,4 +55,51 @@ MISTAKES = (
         "More tokens lower the loss, so that B is divided by the root and not multiplied.",
         ("1_000 / 4_000_000**0.5", "1_000 * 4_000_000**0.5"),
     ),
+    Mistake(
+        "Both terms are multiplied by the roots. They are divided, so that more parameters and more tokens lower the loss.",
+        ("20 / 10_000**0.5", "20 * 10_000**0.5"),
+        ("1_000 / 4_000_000**0.5", "1_000 * 4_000_000**0.5"),
+    ),
+    Mistake(
+        "The exponents are left out. 0.5 is a square root.",
+        ("10_000**0.5", "10_000"),
+        ("4_000_000**0.5", "4_000_000"),
+    ),
+    Mistake(
+        "The sizes are squared. An exponent of 0.5 is a square root.",
+        ("10_000**0.5", "10_000**2"),
+        ("4_000_000**0.5", "4_000_000**2"),
+    ),
+    Mistake(
+        "√4,000,000 is 2,000, because 2,000 · 2,000 is 4,000,000.",
+        ("4_000_000**0.5", "200"),
+    ),
+    Mistake(
+        "√4,000,000 is 2,000, because 2,000 · 2,000 is 4,000,000.",
+        ("4_000_000**0.5", "20_000"),
+    ),
+    Mistake(
+        "For ever, E is missing. Only the term with D becomes 0.",
+        ("0.5 + size]", "size]"),
+    ),
+    Mistake(
+        "For ever, only the term with D becomes 0. E and the term of the size stay.",
+        ("0.5 + size]", "0]"),
+    ),
+    Mistake(
+        "With D = ∞, B / √D is 0 and not ∞.",
+        ("0.5 + size]", "math.inf]"),
+    ),
+    Mistake(
+        "The two numbers have changed places.",
+        ("[0.5 + size + length, 0.5 + size]", "[0.5 + size, 0.5 + size + length]"),
+    ),
+    Mistake(
+        "The term of the size is missing in both.",
+        ("[0.5 + size + length, 0.5 + size]", "[0.5 + length, 0.5]"),
+    ),
+    Mistake(
+        "The two terms are multiplied. Add them.",
+        ("size + length", "size * length"),
+    ),
 )

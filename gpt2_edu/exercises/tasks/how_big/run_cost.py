@@ -51,4 +51,34 @@ MISTAKES = (
         "The second model is four times as large, and every token costs four times as much. Divide by its own size.",
         ("6 * 200_000", "6 * 50_000"),
     ),
+    Mistake(
+        "The backward pass takes twice as many FLOPs as the forward pass, so that there are 6 and not 4.",
+        ("6 * 50_000 * 4e6", "4 * 50_000 * 4e6"),
+        ("6 * 200_000", "4 * 200_000"),
+    ),
+    Mistake(
+        "There are 6 FLOPs for each parameter and token: 2 forward and 4 backward.",
+        ("6 * 50_000 * 4e6", "3 * 50_000 * 4e6"),
+        ("6 * 200_000", "3 * 200_000"),
+    ),
+    Mistake(
+        "The two numbers have changed places: the FLOPs come first.",
+        ("[flops, tokens]", "[tokens, flops]"),
+    ),
+    Mistake(
+        "The first number is the second budget. What does the first run cost?",
+        ("[flops, tokens]", "[5 * flops, tokens]"),
+    ),
+    Mistake(
+        "The tokens are multiplied by 4. For four times the parameters each token costs four times as much.",
+        ("5 * flops / (6 * 200_000)", "5 * 4e6 * 4"),
+    ),
+    Mistake(
+        "The quotient is upside down. Five times the budget for a model four times as large leave 5/4 of the tokens.",
+        ("5 * flops / (6 * 200_000)", "4e6 * 4 / 5"),
+    ),
+    Mistake(
+        "The tokens are counted in millions. Give their number.",
+        ("tokens]", "tokens / 1e6]"),
+    ),
 )
