@@ -76,10 +76,6 @@ MISTAKES = (
     ),
     Mistake(
         "Those are the ids themselves. How many are they? `len(…)`",
-        ("len(asked - read)", "asked - read"),
-    ),
-    Mistake(
-        "Those are the ids themselves. How many are they? `len(…)`",
         ("len(asked - read)", "sorted(asked - read)"),
     ),
     Mistake(
