@@ -2,6 +2,7 @@
 
 import torch
 
+from ...comparing import in_words
 from ...exercise import Case, Mistake
 
 ORDER = 90
@@ -189,12 +190,26 @@ def batched_lora(x, weight, A, B, which, scale):
         "A is summed over the texts. In `einsum` the letter of the texts must be in A, B and the result.",
         ("A[which]", "A[which].sum(dim=0, keepdim=True)"),
     ),
+    Mistake(
+        "The product is A @ B. B is on the left: (out, r) times (r, in) is (out, in), as the weight is.",
+        code="""
+def batched_lora(x, weight, A, B, which, scale):
+    return x @ (weight + scale * (A[which] @ B[which])).transpose(1, 2)
+""",
+    ),
 )
 
 
 def right(x, weight, A, B, which, scale):
     merged = weight + scale * torch.einsum("nor,nri->noi", B, A)[which]  # (B, out, in)
     return torch.einsum("bti,boi->bto", x, merged)
+
+
+def properties(result, x, weight, *adapters):
+    """In words, how what is added differs from what should be."""
+    base = x @ weight.T
+    said = in_words(result - base, right(x, weight, *adapters) - base, 1e-3)
+    return said and f"Of what the adapters add: {said[0].lower()}{said[1:]}"
 
 
 TOLERANCE = 1e-4

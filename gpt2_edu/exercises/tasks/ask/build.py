@@ -92,6 +92,7 @@ NEW_LINEAR = """\
         new.weight.copy_(self.linear.weight + self.scale * (self.B @ self.A))
         return new
 """
+ZEROS = "self.B = nn.Parameter(torch.zeros(n_out, rank))"
 FREEZE = "    model.requires_grad_(False)\n"
 LOOP = "    for block in model.h:\n"
 RETURN = "    return model"
@@ -210,6 +211,23 @@ MISTAKES = (
             "for i, own in zip(ids[2:], answer[2:])] + [-100]",
         ),
     ),
+    Mistake(
+        "The flags are two places ahead of the inputs. A target is the next id, with its own flag: "
+        "`answer[1:]`.",
+        ("answer[1:]", "[*answer[2:], False]"),
+    ),
+    Mistake(
+        "An id that is 0 becomes −100, because `or` takes 0 for False. Ask for the flag.",
+        ("i if own else -100", "i * own or -100"),
+    ),
+    Mistake(
+        "What does not count is marked with 100, which is an id. Cross-entropy ignores −100.",
+        ("else -100", "else 100"),
+    ),
+    Mistake(
+        "Only the targets are returned. What the model reads comes first.",
+        (ANSWERED, "torch.tensor([targets])"),
+    ),
     # ---- LoRA
     Mistake(
         "α/r is missing. What A and B add is multiplied by it: `self.scale`.",
@@ -267,7 +285,7 @@ MISTAKES = (
         ("(x @ self.A.T @ self.B.T)", "((x @ self.A.T).relu() @ self.B.T)"),
     ),
     Mistake(
-        "`//` cuts the fraction off. The scale is `alpha / rank`.",
+        "The fraction of α / r is cut off. The scale is `alpha / rank`.",
         ("alpha / rank", "alpha // rank"),
     ),
     Mistake(
@@ -340,6 +358,27 @@ MISTAKES = (
         "Only `merged` needs none.",
         ("    def forward", "    @torch.no_grad()\n    def forward"),
     ),
+    Mistake(
+        "The scale is applied twice.",
+        ("self.scale * (x @", "self.scale**2 * (x @"),
+    ),
+    Mistake(
+        "What A and B add is subtracted.",
+        ("self.linear(x) + self.scale", "self.linear(x) - self.scale"),
+    ),
+    Mistake(
+        "What A and B add is subtracted, in `forward` and in `merged`.",
+        ("self.linear(x) + self.scale", "self.linear(x) - self.scale"),
+        ("self.linear.weight += ", "self.linear.weight -= "),
+    ),
+    Mistake(
+        "The bias of the linear map is lost. Call the map itself: `self.linear(x)`.",
+        ("self.linear(x)", "x @ self.linear.weight.T"),
+    ),
+    Mistake(
+        "A and B are frozen as well. Freeze the linear map only: `linear.requires_grad_(False)`.",
+        (ZEROS, ZEROS + "\n        self.requires_grad_(False)"),
+    ),
     # ---- merged
     Mistake(
         "The scale is missing in `merged`, so the merged map is another one.",
@@ -392,6 +431,10 @@ MISTAKES = (
         "`self.linear`, and return that.",
         (MERGE, NEW_LINEAR),
     ),
+    Mistake(
+        "`merged` needs `@torch.no_grad()`, or the merged weight goes on depending on A and B.",
+        ("    @torch.no_grad()\n", ""),
+    ),
     # ---- add_lora
     Mistake(
         "The rest of the model is still trained: the tables, the norms and the biases. Freeze all "
@@ -441,6 +484,14 @@ MISTAKES = (
     Mistake(
         "`rank` and `alpha` are not handed on, so each LoRA has its own defaults.",
         *each("{0} = LoRA({0})"),
+    ),
+    Mistake(
+        "Only the last block has LoRAs. Go through all of `model.h`.",
+        ("in model.h:", "in model.h[-1:]:"),
+    ),
+    Mistake(
+        "Everything is trained again at the end. Only A and B are.",
+        (RETURN, "    model.requires_grad_(True)\n" + RETURN),
     ),
     Mistake(
         "`alpha` is not handed on, so each LoRA has its default.",
@@ -500,6 +551,7 @@ PROPORTIONAL = "what A and B add is proportional to x"
 CONNECTED = "its output has a gradient"
 LEARNS = "its gradients reach A or B at the first step"
 KIND_OF_MERGED = "what merged returns"
+PLAIN = "the weight of merged is a parameter, without a history of operations"
 
 
 class Adapted(nn.Module):
@@ -563,11 +615,12 @@ def _layer(mine: Any, n_in: int, n_out: int, rank: int, alpha: int, x: Tensor) -
     with torch.no_grad():
         out, at_0, other = layer(x), layer(0 * x), layer(-2 * x)
         found[PROPORTIONAL] = bool(torch.allclose(other - at_0, -2 * (out - at_0), atol=1e-5))
-        merged = layer.merged()
-        is_linear = isinstance(merged, nn.Linear)
-        out = out if found[PROPORTIONAL] else None  # so that all that bends it is one mistake
-        found |= {"output": out, KIND_OF_MERGED: "a Linear" if is_linear else kind_of(merged)}
-        return Labelled(found | {"output of merged": merged(x) if is_linear else None})
+    merged = layer.merged()
+    is_linear = isinstance(merged, nn.Linear)
+    out = out if found[PROPORTIONAL] else None  # so that all that bends it is one mistake
+    found |= {"output": out, KIND_OF_MERGED: "a Linear" if is_linear else kind_of(merged)}
+    found["output of merged"] = merged(x).detach() if is_linear else None
+    return Labelled(found | {PLAIN: not is_linear or merged.weight.is_leaf})
 
 
 def trained(module: nn.Module) -> int:
@@ -585,7 +638,7 @@ def right(what: str, *given: Any) -> Any:
         count = rank * (n_in + n_out)
         told = {SAME: True, "number of trained weights": count, CONNECTED: True, LEARNS: True}
         told |= {PROPORTIONAL: True, "output": out, KIND_OF_MERGED: "a Linear"}
-        return Labelled(told | {"output of merged": out})
+        return Labelled(told | {"output of merged": out, PLAIN: True})
     sizes, rank, alpha, idx = given
     model, count = theirs(sizes), 0
     for block in model.transformer.h:

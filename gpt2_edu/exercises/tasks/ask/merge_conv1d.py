@@ -2,6 +2,7 @@
 
 import torch
 
+from ...comparing import in_words
 from ...exercise import Case, Mistake
 
 ORDER = 70
@@ -79,7 +80,7 @@ MISTAKES = (
         ("(B @ A).T", "(A @ B).T"),
     ),
     Mistake(
-        "A.T is (in, r), and B is (out, r): the second has to be transposed, too. `(B @ A).T` is `A.T @ B.T`.",
+        "Only one of the two is transposed, and the product does not fit. `(B @ A).T` is `A.T @ B.T`.",
         ("(B @ A).T", "(A.T @ B)"),
     ),
     Mistake(
@@ -96,7 +97,7 @@ MISTAKES = (
         ("alpha / rank", "alpha / rank**0.5"),
     ),
     Mistake(
-        "`//` cuts the fraction off. The scale is `alpha / rank`.",
+        "The fraction of α / r is cut off. The scale is `alpha / rank`.",
         ("alpha / rank", "alpha // rank"),
     ),
     Mistake(
@@ -127,11 +128,21 @@ MISTAKES = (
         "`A.dim()` counts the axes of a tensor. The rank of an adapter is r, `A.size(0)`.",
         ("A.size(0)", "A.dim()"),
     ),
+    Mistake(
+        "The scale is applied twice, to A and to B. Apply it once, to their product.",
+        ("(alpha / rank)", "(alpha / rank) ** 2"),
+    ),
 )
 
 
 def right(stored, A, B, alpha):
     return torch.einsum("ri,or->io", A, B) * alpha / len(A) + stored
+
+
+def properties(result, stored, A, B, alpha):
+    """In words, how what is added differs from what should be."""
+    said = in_words(result - stored, right(stored, A, B, alpha) - stored, 1e-4)
+    return said and f"Of what is added: {said[0].lower()}{said[1:]}"
 
 
 def cases():

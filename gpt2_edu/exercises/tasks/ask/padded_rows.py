@@ -202,6 +202,22 @@ def right(rows, end):
     return pad(inputs, True, end), pad(targets, True, -100)
 
 
+def properties(result, rows, end):
+    for name, mine, wanted in zip(("input", "target"), result, right(rows, end), strict=True):
+        if mine.shape != wanted.shape:
+            return (
+                f"The {name}s should be {tuple(wanted.shape)}: a row for each conversation, and a "
+                "column less than the longest one has ids."
+            )
+        for b, t in (mine != wanted).nonzero().tolist():
+            ids, flags = rows[b]
+            if t >= len(ids) - 1:
+                return f"Position {t} of row {b} is padding, where the {name} is {wanted[b, t]}."
+            told = f", with the flag {flags[t + 1]}" if name == "target" else ""
+            return f"At position {t} of row {b} the id is {ids[t]}, and {ids[t + 1]} follows{told}."
+    return None
+
+
 def cases():
     def row(given, said):
         return given + said, [False] * len(given) + [True] * len(said)

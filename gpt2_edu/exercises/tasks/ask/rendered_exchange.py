@@ -163,6 +163,14 @@ MISTAKES = (
         "There is an `end` after the question. The conversation goes on there, and `assistant` says so.",
         ("*asked, assistant]", "*asked, end, assistant]"),
     ),
+    Mistake(
+        "Only the last `end` is marked. The answer before it is learned as well.",
+        ("[True] * len(said)", "[False] * len(answered) + [True]"),
+    ),
+    Mistake(
+        "Every `end` is marked, also the one at the beginning. That one is given.",
+        ("[False] * len(given)", "[True] + [False] * (len(given) - 1)"),
+    ),
 )
 
 
@@ -174,6 +182,24 @@ def right(asked, answered, user, assistant, end):
     ids.extend(answered)
     ids.append(end)
     return ids, [place >= first for place in range(len(ids))]
+
+
+def properties(result, asked, answered, user, assistant, end):
+    ids, flags = result
+    wanted, own = right(asked, answered, user, assistant, end)
+    if any(isinstance(i, list) for i in ids):
+        return "A list is in the list. Use `*asked` and `*answered` to put their entries there."
+    for name, i in (("end", end), ("user", user), ("assistant", assistant)):
+        if ids.count(i) != wanted.count(i):
+            return f"The number of `{name}` in it is {ids.count(i)} instead of {wanted.count(i)}."
+    if ids != wanted:
+        return "The order is `end`, `user`, the question, `assistant`, the answer, `end`."
+    if len(flags) != len(ids):
+        return f"There are {len(flags)} flags for {len(ids)} ids."
+    place = [mine is flag for mine, flag in zip(flags, own, strict=True)].index(False)
+    what = ["the first `end`", "`user`", *["a token of the question"] * len(asked), "`assistant`"]
+    what += [*["a token of the answer"] * len(answered), "the last `end`"]
+    return f"The flag of {what[place]} is {flags[place]}."
 
 
 def cases():

@@ -159,6 +159,14 @@ MISTAKES = (
         "The losses that were given are changed, as `-=` does. Make a new tensor: `after - before`.",
         ("rise = after - before", "rise = after.sub_(before)"),
     ),
+    Mistake(
+        "The differences are squared. A part is the sum of the differences, divided by n.",
+        ("after - before", "(after - before) ** 2"),
+    ),
+    Mistake(
+        "The first part is added to the whole rise. Subtract it, and the others' part is left.",
+        ("rise[~is_end].sum() / len(rise)", "rise.mean() + from_end"),
+    ),
 )
 
 
@@ -166,6 +174,13 @@ def right(before, after, is_end):
     whole, weight = (after - before).mean(), is_end.float()
     from_end = ((after - before) * weight).mean()
     return from_end, whole - from_end
+
+
+def properties(result, before, after, is_end):
+    both, rise = sum(float(part) for part in result), (after - before).mean().item()
+    if abs(both - rise) < 1e-5:
+        return "The two parts add up to the rise, but they are not what each kind of token brings."
+    return f"The two parts add up to {both:.4g}, and the mean has risen by {rise:.4g}."
 
 
 def cases():

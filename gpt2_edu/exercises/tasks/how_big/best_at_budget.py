@@ -40,7 +40,7 @@ def best_at_budget(sizes, flops, losses, budget):
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: all runs are compared, and the most expensive ones win.",
+        "The bug is still there: runs that cost more are compared as well, and the most expensive ones win.",
         (".masked_fill(~affordable, torch.inf)", ""),
     ),
     Mistake(
@@ -148,6 +148,30 @@ MISTAKES = (
         "The losses that were given are changed. `masked_fill` returns new ones.",
         ("masked_fill", "masked_fill_"),
     ),
+    Mistake(
+        "More than a tenth is allowed here. Keep `0.1 * budget`.",
+        ("0.1 * budget", "0.5 * budget"),
+    ),
+    Mistake(
+        "More than a tenth is allowed here. Keep `0.1 * budget`.",
+        ("0.1 * budget", "budget"),
+    ),
+    Mistake(
+        "That is the first of these runs. Take the one with the least loss.",
+        ("sizes[best]", "sizes[affordable][0]"),
+    ),
+    Mistake(
+        "That is the last of these runs. Take the one with the least loss.",
+        ("sizes[best]", "sizes[affordable][-1]"),
+    ),
+    Mistake(
+        "The size is right, but in a tensor (1,). A scalar tensor is asked for.",
+        ("sizes[best]", "sizes[best : best + 1]"),
+    ),
+    Mistake(
+        "The loss is returned as well. Only the size is asked for.",
+        ("sizes[best]", "sizes[best], losses[best]"),
+    ),
 )
 
 
@@ -156,18 +180,33 @@ def right(sizes, flops, losses, budget):
     return sizes[min(fits, key=lambda i: losses[i].item())]
 
 
+def properties(result, sizes, flops, losses, budget):
+    wanted, size = right(sizes, flops, losses, budget), float(result)
+    loss = losses[(sizes == wanted) & ((flops - budget).abs() <= 0.1 * budget)].min()
+    costs = flops[sizes == size] / budget
+    if not len(costs):
+        return f"No run has the size {size:g}."
+    if not ((costs - 1).abs() <= 0.1).any():
+        times = " or ".join(f"{cost:.2g}" for cost in costs)
+        return f"A run of this size costs {times} times the budget."
+    mine = losses[(sizes == size) & ((flops - budget).abs() <= 0.1 * budget)].min()
+    return f"This run has the loss {mine:.2f}, and another that costs the same has {loss:.2f}."
+
+
 def cases():
     runs = [  # size, FLOPs in units of 1e12, loss
         (2e3, 0.30, 1.02),
-        (5e3, 0.93, 1.12),
-        (2e4, 3.70, 0.86),
+        (9e3, 0.60, 1.05),
+        (6e4, 1.40, 0.98),
         (1e5, 0.96, 1.34),
+        (5e3, 0.93, 1.12),
+        (5e4, 4.00, 0.79),
+        (2e4, 3.70, 0.86),
         (1e4, 1.00, 1.16),
         (4e3, 1.05, 1.29),
         (4e5, 9.00, 0.60),
         (8e3, 4.20, 0.90),
         (3e4, 1.07, 1.08),
-        (5e4, 4.00, 0.79),
         (6e3, 1.008, 1.15),
         (1e5, 4.30, 0.71),
         (3e5, 3.90, 0.785),

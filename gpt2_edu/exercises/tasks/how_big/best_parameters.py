@@ -172,6 +172,33 @@ def best_parameters(A, B, alpha, beta, flops):
     return min(tried, key=lambda n: A / n**alpha + B / (flops / 6 / n) ** beta)
 """,
     ),
+    Mistake(
+        "The factor β is missing. It comes down from the exponent of the term with B.",
+        ("alpha * A / (beta * B)", "alpha * A / B"),
+    ),
+    Mistake(
+        "The factor α is missing. It comes down from the exponent of the term with A.",
+        ("alpha * A / (beta * B)", "A / (beta * B)"),
+    ),
+    Mistake(
+        "The root has a minus. N^(α + β) is given, so N is its root with the exponent 1 / (α + β).",
+        ("(1 / (alpha + beta))", "(-1 / (alpha + beta))"),
+    ),
+    Mistake(
+        "The exponent of the budget is −β. A larger budget makes the best model larger.",
+        ("** beta)", "** -beta)"),
+    ),
+    Mistake(
+        "The budget is multiplied by β. It is raised to the power of β.",
+        ("** beta)", "* beta)"),
+    ),
+    Mistake(
+        "That is 6 times D. N is asked for.",
+        (
+            "return (balance * (flops / 6) ** beta) ** (1 / (alpha + beta))",
+            "return flops / (balance * (flops / 6) ** beta) ** (1 / (alpha + beta))",
+        ),
+    ),
 )
 
 

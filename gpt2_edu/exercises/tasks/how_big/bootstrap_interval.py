@@ -174,6 +174,44 @@ MISTAKES = (
         "Only the first drawing is used. Collect the results of all of them.",
         ("in drawn]", "in drawn[:1]]"),
     ),
+    Mistake(
+        "That is an interval of 99 %. Leave out 2.5 % at each end.",
+        ("[0.025, 0.975]", "[0.005, 0.995]"),
+    ),
+    Mistake(
+        "The upper end leaves out 5 %. Leave out 2.5 % at each end.",
+        ("[0.025, 0.975]", "[0.025, 0.95]"),
+    ),
+    Mistake(
+        "The deviation is divided by the root of the number of drawings, so that more drawings make the interval small. The results themselves are spread: take their quantiles.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "results.mean() + torch.tensor([-1.96, 1.96]) * results.std() / len(results) ** 0.5",
+        ),
+    ),
+    Mistake(
+        "That is the mean of the results. Take the two quantiles.",
+        ("torch.quantile(results, torch.tensor([0.025, 0.975]))", "results.mean()"),
+    ),
+    Mistake(
+        "Those are all results. Take the two quantiles.",
+        ("torch.quantile(results, torch.tensor([0.025, 0.975]))", "results"),
+    ),
+    Mistake(
+        "That is the upper end only. Return both.",
+        ("torch.tensor([0.025, 0.975])", "0.975"),
+    ),
+    Mistake(
+        "The interval is laid symmetrically around the result. Its ends are the quantiles themselves.",
+        (
+            "torch.quantile(results, torch.tensor([0.025, 0.975]))",
+            "statistic(losses) + torch.quantile(results, torch.tensor([0.025, 0.975])).diff() * torch.tensor([-0.5, 0.5])",
+        ),
+    ),
+    Mistake(
+        "The losses are sorted first, so that the indices mean other runs.",
+        ("losses[row]", "losses.sort().values[row]"),
+    ),
 )
 
 
@@ -189,6 +227,17 @@ def right(losses, statistic, drawn):
 
 def spread(losses):
     return losses.max() - losses.mean()
+
+
+def properties(result, losses, statistic, drawn):
+    results = torch.stack([torch.as_tensor(statistic(losses[row])) for row in drawn])
+    if result.shape != (2,):
+        return "Return the two ends of the interval, as a tensor (2,)."
+    below, above = (results < result[0]).float().mean(), (results > result[1]).float().mean()
+    return (
+        f"{below:.1%} of the results are below the first of your numbers, and {above:.1%} above the "
+        "second. It should be 2.5 % each, as nearly as possible."
+    )
 
 
 def cases():

@@ -196,6 +196,25 @@ MISTAKES = (
         "Beyond δ, Huber's loss is δ (|x| − δ/2). The factor δ is missing.",
         (RETURN, BY_HAND.replace("1e-3 * (", "(")),
     ),
+    Mistake(
+        "Both powers have the exponent α. β belongs to the tokens.",
+        ("b - beta", "b - alpha"),
+    ),
+    Mistake(
+        "Only the largest term counts here. Add up all three: `logsumexp`.",
+        ("terms.logsumexp(dim=0)", "terms.amax(dim=0)"),
+    ),
+    Mistake(
+        "δ is 0.0001. It should be 0.001, `1e-3`.",
+        ("1e-3", "1e-4"),
+    ),
+    Mistake(
+        "The term with D is subtracted, so that the law may be negative and its logarithm NaN. Add it.",
+        (
+            "terms.logsumexp(dim=0)",
+            "(terms.exp() * torch.tensor([[1], [1], [-1]])).sum(dim=0).log()",
+        ),
+    ),
 )
 
 

@@ -148,6 +148,42 @@ MISTAKES = (
             "lstsq(table / losses.unsqueeze(1), torch.ones_like(table[:, :1]))",
         ),
     ),
+    Mistake(
+        "Those are residuals. E is the first entry of `solution`.",
+        ("solution[0, 0]", "residuals"),
+    ),
+    Mistake(
+        "The power of n is positive, as if larger models had a larger loss.",
+        ("n**-alpha", "n**alpha"),
+    ),
+    Mistake(
+        "The power of d is positive, as if more tokens made the loss larger.",
+        ("d**-beta", "d**beta"),
+    ),
+    Mistake(
+        "Both powers have the exponent α. β belongs to the tokens.",
+        ("d**-beta", "d**-alpha"),
+    ),
+    Mistake(
+        "Both powers have the exponent β. α belongs to the size.",
+        ("n**-alpha", "n**-beta"),
+    ),
+    Mistake(
+        "The sign is turned.",
+        ("return torch", "return -torch"),
+    ),
+    Mistake(
+        "`view` and `reshape` mix the columns. Stack them along axis 1.",
+        (", dim=1)", ").view(-1, 3)"),
+    ),
+    Mistake(
+        "E is taken from one run, which has its own noise. It is the first entry of `solution`.",
+        (
+            "return torch.linalg.lstsq(table, losses.unsqueeze(1)).solution[0, 0]",
+            "found = torch.linalg.lstsq(table, losses.unsqueeze(1)).solution[:, 0]\n"
+            "    return losses[-1] - table[-1, 1:] @ found[1:]",
+        ),
+    ),
 )
 
 
@@ -165,6 +201,19 @@ def runs(noise, seed):
     d = torch.tensor([1e5, 1e6, 1e7]).double().repeat(3)
     losses = 0.44 + 8 / n**0.4 + 200 / d**0.5
     return n, d, losses + noise * torch.randn(9, generator=generator).double()
+
+
+def properties(result, n, d, losses, alpha, beta):
+    if float(result) >= losses.min():
+        return "The floor is below all losses. Yours is not."
+    table = torch.stack([n**-alpha, d**-beta], dim=1)
+
+    def squares(E):  # with the best A and B
+        left = (losses - E).unsqueeze(1)
+        return (table @ torch.linalg.lstsq(table, left).solution - left).square().sum().item()
+
+    best = squares(right(n, d, losses, alpha, beta))
+    return f"With this E the least sum of squares is {squares(float(result)):.3g}, with the best {best:.3g}."
 
 
 TOLERANCE = 1e-4

@@ -114,7 +114,7 @@ MISTAKES = (
         ("unique * r_star", "seen * r_star"),
     ),
     Mistake(
-        "`//` cuts the fraction off. An epoch that is half done counts as a half.",
+        "The number of repetitions is rounded or cut to a whole one. An epoch that is half done counts as a half.",
         ("seen / unique", "seen // unique"),
     ),
     *anyway(
@@ -171,6 +171,24 @@ MISTAKES = (
             "1 - (torch.exp(-repeats / r_star) if repeats else 1)",
         ),
     ),
+    Mistake(
+        "R* is a factor twice.",
+        ("unique * r_star", "unique * r_star**2"),
+    ),
+    Mistake(
+        "All repetitions are weighted like the last one. The formula adds them up: U · R* · (1 − e^(−R / R*)).",
+        (
+            "unique * r_star * (1 - math.exp(-repeats / r_star))",
+            "unique * repeats * math.exp(-repeats / r_star)",
+        ),
+    ),
+    Mistake(
+        "That is U, or D if that is less, as if repetitions were worth nothing.",
+        (
+            "return unique + unique * r_star * (1 - math.exp(-repeats / r_star))",
+            "return unique",
+        ),
+    ),
 )
 
 
@@ -179,6 +197,16 @@ def right(unique, seen, r_star):
         return float(seen)
     later = -math.expm1((1 - seen / unique) / r_star)
     return unique * (1 + r_star * later)
+
+
+def properties(result, unique, seen, r_star):
+    if result > seen:
+        return "That is more than D. A token that is read again is worth less than a new one."
+    if result < min(unique, seen):
+        return "That is less than the tokens of the first epoch are worth."
+    if result > unique * (1 + r_star):
+        return "That is more than endless repetition is worth, U · (1 + R*)."
+    return None
 
 
 def cases():
