@@ -3,7 +3,8 @@
 ``tests/exercises/held_out`` has a file for each chapter with the answers to its exercises, as a
 learner may give them: "right" and "wrong" ones; "harmless" ones, which their writer took for wrong,
 and which give what is asked for; and "refused" ones, right in themselves, which need what ``build``
-does not take, or fail on a GPU.
+does not take, or fail on a GPU. Those of chapters 22 and 24 were written with sight of the
+solutions, before the mistakes that they make were named.
 """
 
 from __future__ import annotations
