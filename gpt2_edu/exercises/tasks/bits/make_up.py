@@ -80,6 +80,67 @@ MISTAKES = (
         "The first weight is missing in the result.",
         ("torch.cat([torch.tensor([rounded]), w[1:] + delta])", "w[1:] + delta"),
     ),
+    Mistake(
+        "The weights that were given are changed. Return new ones.",
+        (
+            "return torch.cat([torch.tensor([rounded]), w[1:] + delta])",
+            "w.copy_(torch.cat([torch.tensor([rounded]), w[1:] + delta]))\n    return w",
+        ),
+    ),
+    Mistake(
+        "`solution` is a matrix with one column, and `cat` needs vectors: `.squeeze(1)`.",
+        (".squeeze(1)", ""),
+    ),
+    Mistake(
+        "The first input is cut off along the wrong axis. The inputs are columns: `x[:, 1:]`, `x[:, :1]`.",
+        ("x[:, :1]", "x[:1].T"),
+        ("x[:, 1:]", "x[1:].T"),
+    ),
+    Mistake(
+        "The outputs are added up before they are compared. Each row of x is an equation: `lstsq`.",
+        (
+            "torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)",
+            "lost.sum() / x[:, 1:].sum(dim=0)",
+        ),
+    ),
+    Mistake(
+        "Each of the others takes over all that was lost, so together they make up for it several times.",
+        (
+            "torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)",
+            "w[0] - rounded",
+        ),
+    ),
+    Mistake(
+        "The first input is left out of what the outputs lack. It is (w₀ − rounded) · x₀.",
+        (" * x[:, :1]", " * torch.ones_like(x[:, :1])"),
+    ),
+    Mistake(
+        "The others make up for the rounded weight. They make up for what rounding took: `w[0] - rounded`.",
+        ("(w[0] - rounded)", "rounded"),
+    ),
+    Mistake(
+        "The others are to reproduce the first input with the weight 1. It lacks the weight `w[0] - rounded`.",
+        ("(w[0] - rounded) * ", ""),
+    ),
+    Mistake(
+        "The arguments of `lstsq` have changed places: the inputs of the others come first.",
+        (
+            "torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)",
+            "torch.linalg.lstsq(lost, x[:, 1:]).solution.squeeze(0)",
+        ),
+    ),
+    Mistake(
+        "The rounded weight is the last. It is the first.",
+        ("[torch.tensor([rounded]), w[1:] + delta]", "[w[1:] + delta, torch.tensor([rounded])]"),
+    ),
+    Mistake(
+        "`cat` joins tensors, and `rounded` is a number: `torch.tensor([rounded])`.",
+        ("torch.tensor([rounded])", "rounded"),
+    ),
+    Mistake(
+        "The weights are multiplied by 1 + δ. Add δ.",
+        ("w[1:] + delta", "w[1:] * (1 + delta)"),
+    ),
 )
 
 

@@ -65,6 +65,67 @@ MISTAKES = (
             "min(1.0, (crane.judge(text).fails_at or len(text)) / max(len(text), 1))",
         ),
     ),
+    Mistake(
+        "That is True or False. Return 1.0 or 0.0: `float(…)`.",
+        ("float(crane.judge(text).kind ==", "(crane.judge(text).kind =="),
+    ),
+    Mistake(
+        'That is the kind of the text. Compare it with "story".',
+        ('float(crane.judge(text).kind == "story")', "crane.judge(text).kind"),
+    ),
+    Mistake(
+        "A single sentence gets half a mark. It is much easier to write than a story, so it should get 0.0.",
+        (
+            'float(crane.judge(text).kind == "story")',
+            '{"story": 1.0, "sentence": 0.5}.get(crane.judge(text).kind, 0.0)',
+        ),
+    ),
+    Mistake(
+        "What is no story gets −1.0. It should get 0.0.",
+        (
+            'float(crane.judge(text).kind == "story")',
+            '2.0 * (crane.judge(text).kind == "story") - 1.0',
+        ),
+    ),
+    Mistake(
+        "A text that is wrong gets a part of the mark. Only a right story is rewarded.",
+        (
+            'return float(crane.judge(text).kind == "story")',
+            "verdict = crane.judge(text)\n"
+            "    return 1.0 if verdict.grammatical else verdict.fails_at / len(text)",
+        ),
+    ),
+    Mistake(
+        'Whatever is not a single sentence is rewarded, also a text of no kind at all. Ask for "story".',
+        ('== "story"', '!= "sentence"'),
+    ),
+    Mistake(
+        "The verdict itself is never equal to a word. Its `kind` is.",
+        ('.kind == "story"', ' == "story"'),
+    ),
+    Mistake(
+        "The verdict is an object, which is true of any text. Ask for its `kind`.",
+        ('crane.judge(text).kind == "story"', "bool(crane.judge(text))"),
+    ),
+    Mistake(
+        "The `kind` of a wrong text is None, and `in` cannot look into it. Compare with `==`.",
+        ('crane.judge(text).kind == "story"', '"story" in crane.judge(text).kind'),
+    ),
+    Mistake(
+        "A text that is no story gets nothing at all. Return 0.0 for it.",
+        (
+            'return float(crane.judge(text).kind == "story")',
+            'if crane.judge(text).kind == "story":\n        return 1.0',
+        ),
+    ),
+    Mistake(
+        "This looks at the end of the text only. Ask the judge.",
+        ('crane.judge(text).kind == "story"', 'text.endswith(".")'),
+    ),
+    Mistake(
+        "This rewards length only, and any long text has it. Ask the judge.",
+        ('crane.judge(text).kind == "story"', "len(text.split()) > 10"),
+    ),
 )
 
 
@@ -81,4 +142,5 @@ def cases():
         Case("the first half of a story", (story[: len(story) // 2],)),
         Case("a story with a word too many", (story + " crane",)),
         Case("many cranes", ("crane crane crane",)),
+        Case("many cranes, and a point", ("Crane " * 20 + "crane.",)),
     ]
