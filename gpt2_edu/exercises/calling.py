@@ -80,12 +80,40 @@ def call(
                 outcome = _stopped(function, error)
     except OutOfTime:  # between two lines of this function
         outcome = Outcome(error="out of time", timed_out=True)
-    changed = outcome.error is None and any(
+    changed = outcome.error is None and _changed(case.args, before)
+    return replace(outcome, changed=changed, printed=printed.getvalue(), notes=tuple(notes))
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Around many calls of ``attempt``."""
+    with _one_thread(), _interrupts(), _restored([], 0), _output_to(_Printed()):
+        yield
+
+
+def attempt(function: Callable[..., Any], case: Case, seconds: float) -> Outcome:
+    """The outcome of a call, of whose error only the kind is told. Much faster than ``call``."""
+    before = _copy(case.args)
+    torch.default_generator.manual_seed(0)
+    random.seed(0)
+    try:
+        with _time_limit(seconds):
+            value = function(*case.args)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, NotImplementedError) and str(error).startswith(NOT_WRITTEN):
+            return Outcome(unwritten=str(error))
+        return Outcome(error=f"{type(error).__name__}:")
+    return Outcome(value, changed=_changed(case.args, before))
+
+
+def _changed(args: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
+    return any(
         difference(a, b, 0.0) is not None
-        for a, b in zip(case.args, before, strict=True)
+        for a, b in zip(args, before, strict=True)
         if not isinstance(a, torch.Generator)
     )
-    return replace(outcome, changed=changed, printed=printed.getvalue(), notes=tuple(notes))
 
 
 def _copy(value: Any) -> Any:

@@ -19,16 +19,19 @@ from typing import Any
 import torch
 
 from . import calling
-from .calling import Outcome, call
+from .calling import Outcome, attempt, call, quietly
 from .comparing import difference, first_difference, in_words, is_telling, kind_of, side_by_side
 from .exercise import Case, Exercise, Mistake, changed, find
 from .parts import assemble, execute, solutions
 from .record import mark_passed
+from .redrawing import redrawn
+from .repairing import repaired
 from .source import definitions, source_of
 from .step import Using
 
 PAIRS = 150  # how many pairs of mistakes are tried, 1 to 2 seconds of computing
 FOR_ONE = 2.0  # seconds of computing that one of them may take
+FOR_CHANGED = 0.2  # seconds of computing that an answer with a change may take in a case
 SHOWN = 10.0  # seconds of computing after which a right answer is not shown at work
 RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
@@ -176,7 +179,11 @@ def _explained(
     if diagnosis is None and wrong.value is not None and right.value is not None:
         table, said = _shown(exercise, cases[first - 1], wrong.value, right.value)
     if diagnosis is None and not wrong.timed_out:
-        diagnosis = _is_fixed(outcomes, wanted) or _is_drawn(exercise, answer, outcomes, first)
+        diagnosis = (
+            _is_fixed(outcomes, wanted)
+            or _is_drawn(exercise, answer, outcomes, first)
+            or _repaired(exercise, answer, outcomes)
+        )
     return Report(
         exercise.name,
         (*lines, *_unwritten(outcomes)),
@@ -226,14 +233,32 @@ def _source(exercise: Exercise, answer: Any) -> str | None:
     return source if alone else None
 
 
+class Outcomes(Sequence[Outcome]):
+    """The outcomes of a function in every case, each computed when it is first asked for."""
+
+    def __init__(self, cases: Callable[[], list[Case]], function: Callable[..., Any]) -> None:
+        self.function, self.cases = function, cases
+        self.found: list[Outcome | None] = [None] * len(cases())
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        if (outcome := self.found[i]) is None:
+            outcome = self.found[i] = call(self.function, self.cases()[i])
+        return outcome
+
+
 @lru_cache(maxsize=256)
-def _known_outcomes(exercise: Exercise, mistake: Mistake | None = None) -> list[Outcome]:
+def _known_outcomes(exercise: Exercise, mistake: Mistake | None = None) -> Outcomes:
     """The outcomes of the right answer, or of a mistake, in every case."""
     assert exercise.cases is not None
     function = exercise.right
     if mistake is not None:
         function = execute(exercise, exercise.code_of(mistake), solutions)
-    return [call(function, case) for case in exercise.cases()]
+    return Outcomes(exercise.cases, function)
 
 
 # ---- Which mistake it is
@@ -262,6 +287,8 @@ def _diagnose(
     mistakes = _possible(exercise, answer)
     for mistake in mistakes:
         theirs = _known_outcomes(exercise, mistake)
+        if not _same(outcomes[first - 1], theirs[first - 1], tolerance):
+            continue
         # One that did not end was the last that was called.
         same = [_same(*both, tolerance) for both in zip(outcomes, theirs, strict=False)]
         if all(same):
@@ -313,6 +340,16 @@ def _two_mistakes(
         }
 
     ours = wrong(outcomes)
+    fine = [i for i in range(len(outcomes)) if i not in ours]
+
+    def harmless(mistake: Mistake) -> bool:
+        """Whether it leaves right what is right."""
+        theirs = _known_outcomes(exercise, mistake)
+        return not any(
+            _what_is_wrong(theirs[i], right[i], tolerance)
+            for i in fine
+            if not outcomes[i].unwritten
+        )
 
     def explains(mistake: Mistake) -> bool:
         both = enumerate(zip(outcomes, _known_outcomes(exercise, mistake), strict=False))
@@ -320,19 +357,18 @@ def _two_mistakes(
             i in ours and is_telling(a.value) and _same(a, b, tolerance) for i, (a, b) in both
         )
 
-    fails = [(m, wrong(_known_outcomes(exercise, m))) for m in mistakes if m.edits]
-    able = sorted(
-        ((m, where) for m, where in fails if where <= ours), key=lambda both: not explains(both[0])
-    )
+    able = [m for m in mistakes if m.edits and harmless(m)]
+    able.sort(key=lambda mistake: not explains(mistake))
+    fails = [wrong(_known_outcomes(exercise, mistake)) for mistake in able]
     pairs = sorted(itertools.combinations(range(len(able)), 2), key=sum)
     tried = 0
     for i, j in pairs:
-        (one, at_one), (other, at_other) = able[i], able[j]
+        one, other = able[i], able[j]
         try:
             code = changed(exercise.solution, *one.edits, *other.edits)
         except ValueError:  # they change the same place
             continue
-        if at_one | at_other != ours:
+        if fails[i] | fails[j] != ours:
             continue
         tried += 1
         if tried > PAIRS:
@@ -351,15 +387,32 @@ def _of_two(one: str, other: str) -> str:
 
 def _of_parts(exercise: Exercise, answer: Callable[..., Any]) -> str | None:
     """What is said of each of a step's parts alone, if more than one is wrong."""
-    apart = answer.apart() if isinstance(answer, Using) else {}
-    found = {part: examine_with(exercise, alone) for part, alone in apart.items()}
-    wrong = {part: report.diagnosis for part, report in found.items() if not report.passed}
-    if len(wrong) < 2 or not any(wrong.values()):
+    failing = _failing(exercise, answer)
+    if not isinstance(answer, Using) or len(failing) < 2:
+        return None
+    apart = answer.apart()
+    wrong = {part: examine_with(exercise, apart[part]).diagnosis for part in failing}
+    if not any(wrong.values()):
         return None
     return " ".join(
         f"In `{part}`: {said}" if said else f"`{part}` has a mistake, too."
         for part, said in wrong.items()
     )
+
+
+def _failing(exercise: Exercise, answer: Callable[..., Any]) -> list[str]:
+    """The parts of a step that fail with the book's others, if the reader has written several."""
+    apart = answer.apart() if isinstance(answer, Using) else {}
+    right, cases = _known_outcomes(exercise), exercise.cases
+    assert cases is not None
+    return [
+        part
+        for part, alone in apart.items()
+        if any(
+            _what_is_wrong(*both, exercise.tolerance)
+            for both in zip(Outcomes(cases, alone), right, strict=True)
+        )
+    ]
 
 
 def _is_fixed(outcomes: Sequence[Outcome], wanted: Sequence[Outcome]) -> str | None:
@@ -386,6 +439,44 @@ def _is_drawn(
         "Your result is another with every seed, so something in it is drawn at random: a new "
         "layer's weights, for one, or dropout. Use what is given."
     )
+
+
+def _repaired(
+    exercise: Exercise, answer: Callable[..., Any], outcomes: Sequence[Outcome]
+) -> str | None:
+    """Which one change to the answer's code makes all cases right."""
+    failing = _failing(exercise, answer)
+    if len(failing) > 1:
+        return None
+    original = exercise.cases
+    assert original is not None
+    right, tolerance = _known_outcomes(exercise), exercise.tolerance
+    wrong = [bool(_what_is_wrong(*both, tolerance)) for both in zip(outcomes, right, strict=True)]
+    order = sorted(range(len(right)), key=lambda i: not wrong[i])
+    others = [redrawn(original, draw) for draw in (1, 2, 3)]
+
+    given = original()
+
+    def is_right(
+        changed: Callable[..., Any], draw: Callable[[], list[Case]], right: Outcomes
+    ) -> bool:
+        nonlocal given
+        cases = given if draw is original else draw()
+        for i in order:
+            outcome = attempt(changed, cases[i], FOR_CHANGED)
+            if outcome.error or outcome.changed:
+                given = original()  # as these may have been changed
+            if not outcome.unwritten and _what_is_wrong(outcome, right[i], tolerance):
+                return False
+        return True
+
+    def passes(changed: Callable[..., Any]) -> bool:
+        return is_right(changed, original, right) and all(
+            is_right(changed, cases, Outcomes(cases, exercise.right)) for cases in others
+        )
+
+    with quietly():
+        return repaired(answer, passes, failing)
 
 
 def _gives(exercise: Exercise, code: str, outcomes: Sequence[Outcome], first: int) -> bool:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-from unittest import mock
-
-import torch
 
 from .checking import examine
 from .comparing import difference
 from .exercise import Case, Exercise, find
+from .redrawing import redrawn
 
 ANY_DRAW = 1  # to detect whether an exercise's cases are random
 
@@ -51,40 +49,16 @@ def hidden(exercise: Exercise, draw: int) -> Exercise:
     """The exercise of the hidden test: all cases, with other random numbers."""
     if exercise.cases is None:
         return exercise
-    return replace(exercise, cases=_with_draw(exercise.cases, draw))
+    return replace(exercise, cases=redrawn(exercise.cases, draw))
 
 
 def draws(exercise: Exercise) -> bool:
     """Whether the exercise's cases contain random numbers."""
     assert exercise.cases is not None
-    return differ(exercise.cases(), _with_draw(exercise.cases, ANY_DRAW)())
+    return differ(exercise.cases(), redrawn(exercise.cases, ANY_DRAW)())
 
 
 def differ(cases: Sequence[Case], others: Sequence[Case]) -> bool:
     """Whether any argument differs between two lists of cases."""
     pairs = zip(cases, others, strict=True)
     return any(difference(list(b.args), list(a.args), 0.0) is not None for a, b in pairs)
-
-
-def _with_draw(cases: Callable[[], list[Case]], draw: int) -> Callable[[], list[Case]]:
-    def redrawn_cases() -> list[Case]:
-        with _offset_seeds(draw):
-            return cases()
-
-    return redrawn_cases
-
-
-@contextlib.contextmanager
-def _offset_seeds(draw: int) -> Iterator[None]:
-    """Within the context, add ``draw`` to every seed that an exercise's cases set."""
-    seed = torch.manual_seed
-
-    class Generator(torch.Generator):
-        def manual_seed(self, number: int) -> torch.Generator:
-            return super().manual_seed(number + draw)
-
-    with (
-        mock.patch.object(torch, "Generator", Generator),
-        mock.patch.object(torch, "manual_seed", lambda number: seed(number + draw)),
-    ):
-        yield

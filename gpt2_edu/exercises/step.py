@@ -9,8 +9,8 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
-from types import FrameType, FunctionType, ModuleType, SimpleNamespace
+from functools import lru_cache, wraps
+from types import CodeType, FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -38,7 +38,7 @@ class Using:
         of those for it, uses that. ``apart()`` returns each part with the book's others.
         """
         self.step, self.mine, self.apart, self.whole, self.left = step, mine, apart, whole, left
-        self.files = {module.__file__ for module in (mine, whole) if module}
+        self.files = {f for module in (mine, whole) if module for f in vars(module)["__files__"]}
 
     def __call__(self, *args: Any) -> Any:
         state = torch.get_rng_state()
@@ -141,7 +141,7 @@ class _Watched:
         return getattr(self.module, name)
 
 
-def _last_frame(error: BaseException, files: set[str | None]) -> FrameType | None:
+def _last_frame(error: BaseException, files: set[str]) -> FrameType | None:
     """The frame of the reader's function that raised an error."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     own = [f for f in frames if f.f_code.co_filename in files and f.f_code.co_name[0] != "<"]
@@ -251,12 +251,21 @@ def make_module(
     until: list[Exercise], parts: dict[str, str], file: str = "<my_gpt2>", text: str | None = None
 ) -> ModuleType:
     """A module made of these parts, or of ``text``. Raises whatever their code raises."""
-    text = text or "\n\n\n".join(["\n".join(imports_of(until)), *parts.values()]) + "\n"
     module = ModuleType("my_gpt2")
-    module.__file__ = f"{file}-{abs(hash(text))}" if file.startswith("<") else file
-    linecache.cache[module.__file__] = (len(text), None, text.splitlines(True), module.__file__)
-    exec(compile(text, module.__file__, "exec"), vars(module))
+    pieces = [text] if text else ["\n".join(imports_of(until)), *parts.values()]
+    files = [file if text and not file.startswith("<") else f"{file}-{hash(p)}" for p in pieces]
+    module.__file__ = files[0]
+    vars(module)["__files__"] = files
+    for piece, name in zip(pieces, files, strict=True):
+        exec(_compiled(piece, name), vars(module))
     return module
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str, file: str) -> CodeType:
+    """The code of a part. Most parts are the same in one module after another."""
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    return compile(text, file, "exec")
 
 
 # ---- For the steps' files

@@ -531,7 +531,7 @@ def spreads(model: nn.Module) -> dict[str, float]:
 
 
 def use(mine: Any, what: str, *given: Any) -> Any:
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # torch.manual_seed takes a millisecond
     with trace():  # as `note` checks its axes only there
         if what == "rotate":
             return mine.rotate(*given)
@@ -584,7 +584,7 @@ def cases() -> list[Case]:
     row = torch.tensor([[[0.3, -0.2, 0.8, 0.5]]])
     arrows = torch.tensor([[0.9, 0.1]]).repeat(4, 1)
     idx = torch.tensor([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]])
-    small = (13, 7, 2, 4, 24, 2, 34)
+    small = (13, 7, 2, 6, 24, 2, 34)
 
     def attended(label: str, *given: Any) -> Case:
         return Case(f"GroupedSelfAttention: {label}", ("GroupedSelfAttention", *given))
