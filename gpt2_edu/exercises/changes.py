@@ -49,7 +49,7 @@ ALIKE = [  # functions that are taken for each other
     """.splitlines()
 ]
 FUNCTIONS = (
-    "-@;@+1;@-1;2*@;@/2;1-@;1/@;_power(@,2);_power(@,0.5);not @;~@;int(@);float(@);round(@);"
+    "@+1;@-1;2*@;@/2;1-@;1/@;_power(@,2);_power(@,0.5);not @;~@;int(@);float(@);round(@);"
     "list(@);len(@);sum(@);sum(@)/len(@);math.ceil(@);math.exp(@);math.log(@);math.sqrt(@);"
     "torch.tensor(@);torch.tensor([@]);torch.stack(@);torch.cat(@);@.abs();@.exp();@.log();"
     "@.sqrt();@.square();@.mean();@.sum();@.sum(-1);@.mean(-1);@.sum(0);@.mean(0);@.sum(1);"
@@ -93,12 +93,16 @@ class Change(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an expression or a list of statements is, with the names that its code may use."""
+    """Where an expression or a list of statements is, with the names that the code knows.
+
+    Of these, ``called`` are functions and modules.
+    """
 
     owner: Any
     field: str
     at: int | None  # in a list
     names: list[str]
+    called: list[str]
 
     @property
     def node(self) -> Any:
@@ -117,8 +121,8 @@ class Place(NamedTuple):
 
 def changes(tree: ast.Module) -> Iterator[Change]:
     """The changes, the likeliest first. The tree has each of them until the next is asked for."""
-    places = list(_places(tree, _names(tree)))
-    for kind in _shorter, _other, _statements, _renamed, _wrapped, _joined:
+    places = list(_places(tree))
+    for kind in _shorter, _other, _statements, _renamed, _with_more, _wrapped, _joined:
         for place in places:
             for change in _each(place, kind):
                 setattr(change.owner, change.field, change.after)
@@ -174,9 +178,13 @@ def _text(node: ast.AST) -> str:
 # ---- Where
 
 
-def _names(tree: ast.Module) -> list[str]:
-    """The names that the code gives a value, its arguments, and the attributes of ``self``."""
+def _names(tree: ast.Module) -> tuple[list[str], list[str]]:
+    """The names that the code gives a value, its arguments, and the attributes of ``self``.
+
+    The second list has those that it calls.
+    """
     found: dict[str, None] = {}
+    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.arg != "self":
             found[node.arg] = None
@@ -184,11 +192,12 @@ def _names(tree: ast.Module) -> list[str]:
             found[node.id] = None
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
             found[f"self.{node.attr}"] = None
-    return list(found)
+    return [n for n in found if n not in called], [n for n in found if n in called]
 
 
-def _places(tree: ast.Module, names: list[str]) -> Iterator[Place]:
+def _places(tree: ast.Module) -> Iterator[Place]:
     """All places in functions, one in another and their defaults included."""
+    names = _names(tree)
     tops = [top for node in tree.body for top in getattr(node, "body", [])]
     functions = [n for n in [*tree.body, *tops] if isinstance(n, ast.FunctionDef)]
     for node in (inner for function in functions for inner in ast.walk(function)):
@@ -197,13 +206,13 @@ def _places(tree: ast.Module, names: list[str]) -> Iterator[Place]:
             if field in ("annotation", "returns", "decorator_list") or not many:
                 continue
             if isinstance(many[0], ast.stmt):
-                yield Place(node, field, None, names)
+                yield Place(node, field, None, *names)
                 continue
             for i, part in enumerate(many):
                 stored = isinstance(getattr(part, "ctx", None), ast.Store)
-                called = isinstance(node, ast.Call) and field == "func"
-                if isinstance(part, ast.expr) and not stored and not called:
-                    yield Place(node, field, i if isinstance(value, list) else None, names)
+                function = isinstance(node, ast.Call) and field == "func"
+                if isinstance(part, ast.expr) and not stored and not function:
+                    yield Place(node, field, i if isinstance(value, list) else None, *names)
 
 
 def _is_module(node: Any, names: list[str]) -> bool:
@@ -239,7 +248,10 @@ def _shorter(place: Place) -> Iterator[str]:
         parts = [node.left, node.right]
     elif isinstance(node, ast.Call):
         receiver = getattr(node.func, "value", None)
-        parts = [*node.args, *([] if _is_module(receiver, place.names) else [receiver])]
+        parts = [
+            *node.args,
+            *([] if _is_module(receiver, [*place.names, *place.called]) else [receiver]),
+        ]
     elif isinstance(node, ast.Subscript) or getattr(node, "attr", "") in ("T", "mT"):
         parts = [node.value]
     elif isinstance(node, ast.List | ast.Tuple):
@@ -249,11 +261,15 @@ def _shorter(place: Place) -> Iterator[str]:
     elif isinstance(node, ast.UnaryOp):
         parts = [node.operand]
     yield from (ast.unparse(p) for p in parts if p and not isinstance(p, ast.Starred | ast.Slice))
+    if isinstance(node, ast.BinOp) and isinstance(node.left, ast.UnaryOp):
+        yield f"-({ast.unparse(node.right)})"
 
 
 def _other(place: Place) -> Iterator[str]:
     """Another operator, number, order or function."""
     node = place.node
+    if _is_value(place):
+        yield f"-({ast.unparse(node)})"
     if isinstance(node, ast.Constant) and not isinstance(place.owner, ast.UnaryOp):
         n = node.value
         if isinstance(n, bool):
@@ -283,7 +299,7 @@ def _other(place: Place) -> Iterator[str]:
         yield from (f"{up}:{low}", f"{low}:", f":{up}", f"1:{up}", f"{low}:-1", f":{step}", "1:")
         yield from (f":-1:{step}", f"1::{step}")
     elif isinstance(node, ast.Call):
-        yield from _other_calls(node)
+        yield from _other_calls(node, place.called)
 
 
 def _other_operations(node: Any, left: str, operator: str, right: str) -> Iterator[str]:
@@ -302,12 +318,14 @@ def _orders(items: list[Any]) -> Iterator[list[Any]]:
         yield [*items[:i], items[i + 1], items[i], *items[i + 2 :]]
 
 
-def _other_calls(node: ast.Call) -> Iterator[str]:
+def _other_calls(node: ast.Call, called: list[str]) -> Iterator[str]:
     """Another function, and other arguments."""
     *owner, name = ast.unparse(node.func).rpartition(".")
     given = [ast.unparse(part) for part in (*node.args, *node.keywords)]
     for other in (other for group in ALIKE if name in group for other in group):
         yield f"{''.join(owner)}{other}({', '.join(given)})"
+    for other in called if "".join([*owner, name]) in called else ():
+        yield f"{other}({', '.join(given)})"
     for i in range(len(given)):
         yield f"{ast.unparse(node.func)}({', '.join(given[:i] + given[i + 1 :])})"
     for order in _orders(given[: len(node.args)]):
@@ -323,21 +341,25 @@ def _other_calls(node: ast.Call) -> Iterator[str]:
 
 
 def _renamed(place: Place) -> Iterator[str]:
-    """Another name, or one more argument."""
-    node = place.node
-    if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in place.names:
+    """Another name."""
+    if isinstance(place.node, ast.Name | ast.Attribute) and ast.unparse(place.node) in place.names:
         yield from place.names
+
+
+def _with_more(place: Place) -> Iterator[str]:
+    """One more argument."""
+    node = place.node
     if isinstance(node, ast.Call):
         args = [ast.unparse(arg) for arg in node.args]
         rest = [ast.unparse(keyword) for keyword in node.keywords]
-        for name in ("-1", "0", "1", *place.names):
-            yield f"{ast.unparse(node.func)}({', '.join([*args, name, *rest])})"
+        for more in ("-1", "0", "1", *place.names):
+            yield f"{ast.unparse(node.func)}({', '.join([*args, more, *rest])})"
 
 
 def _is_value(place: Place) -> bool:
     """Whether an expression is a number, a tensor or a list, as far as its form tells."""
     if isinstance(place.node, ast.Name | ast.Attribute):
-        return not _is_module(place.node, place.names)
+        return not _is_module(place.node, [*place.names, *place.called])
     return isinstance(place.node, ast.Call | ast.BinOp | ast.Subscript | ast.Compare | ast.ListComp)
 
 

@@ -125,6 +125,10 @@ MISTAKES = (
         "The largest of the row is missing in the scale.",
         ("share * row.abs().max() / most", "row.new_tensor(share / most)"),
     ),
+    Mistake(
+        "The whole numbers are divided by the scale. Multiply by it, to have weights again.",
+        ("clamp(-most, most) * scale", "clamp(-most, most) / scale"),
+    ),
 )
 
 

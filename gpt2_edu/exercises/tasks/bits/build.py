@@ -161,4 +161,24 @@ MISTAKES = (
         "A constant in the scale changes all weights. Only a scale of 0 is replaced.",
         ("torch.where(scale == 0, 1, scale)", "scale + 1e-3"),
     ),
+    Mistake(
+        "Without `group`, a row has one scale. Its length is `weight.size(-1)`.",
+        ("group or weight.size(-1)", "group or weight.size(0)"),
+    ),
+    Mistake(
+        "The weight is transposed, so groups run down the columns. A group lies in a row.",
+        ("weight.reshape(", "weight.T.reshape("),
+    ),
+    Mistake(
+        "The number of bits is not the largest whole number. That is 2^(bits − 1) − 1.",
+        ("(2 ** (bits - 1) - 1)", "bits"),
+    ),
+    Mistake(
+        "The weight itself is divided by the scales of groups. Divide `rows`, the groups.",
+        ("((rows / scale).round() * scale).view_as(weight)", "(weight / scale).round() * scale"),
+    ),
+    Mistake(
+        "This is the error of rounding. Return the rounded weights.",
+        ("((rows / scale).round() * scale)", "(rows - (rows / scale).round() * scale)"),
+    ),
 )

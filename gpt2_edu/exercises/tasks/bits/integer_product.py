@@ -115,6 +115,14 @@ MISTAKES = (
         "`sums @ scale` adds the outputs up. Multiply entry by entry: `sums * scale.T`.",
         ("sums * scale.T", "sums @ scale"),
     ),
+    Mistake(
+        "The scale is divided by 127 once more. It is the distance of two neighbouring whole numbers already.",
+        ("sums * scale.T", "sums * scale.T / 127"),
+    ),
+    Mistake(
+        "x is multiplied with q entry by entry. The output is a matrix product: `x @ q.T`.",
+        ("x @ q.to(x.dtype).T", "x * q.to(x.dtype)"),
+    ),
 )
 
 

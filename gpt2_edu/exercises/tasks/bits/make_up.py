@@ -62,13 +62,6 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "The loss is spread evenly over the others, whatever they read. How much each can make up for depends on the inputs.",
-        (
-            "torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)",
-            "(w[0] - rounded) / (len(w) - 1)",
-        ),
-    ),
-    Mistake(
         "The next weight takes over all that was lost. That is right only if its input always equals that of the first.",
         ("w[1:] + delta", "w[1:2] + w[0] - rounded, w[2:]"),
     ),
@@ -81,65 +74,64 @@ MISTAKES = (
         ("torch.cat([torch.tensor([rounded]), w[1:] + delta])", "w[1:] + delta"),
     ),
     Mistake(
-        "The weights that were given are changed. Return new ones.",
-        (
-            "return torch.cat([torch.tensor([rounded]), w[1:] + delta])",
-            "w.copy_(torch.cat([torch.tensor([rounded]), w[1:] + delta]))\n    return w",
-        ),
+        "The whole problem is solved with all columns, so the first weight changes, too. Only the others may: `x[:, 1:]`.",
+        code="""
+def make_up(w, rounded, x):
+    lost = (w[0] - rounded) * x[:, :1]
+    return w + torch.linalg.lstsq(x, lost).solution.squeeze(1)
+""",
     ),
     Mistake(
-        "`solution` is a matrix with one column, and `cat` needs vectors: `.squeeze(1)`.",
-        (".squeeze(1)", ""),
+        "The outputs lack (w₀ − rounded) times the first column. Here that factor is missing.",
+        ("(w[0] - rounded) * x[:, :1]", "x[:, :1]"),
     ),
     Mistake(
-        "The first input is cut off along the wrong axis. The inputs are columns: `x[:, 1:]`, `x[:, :1]`.",
-        ("x[:, :1]", "x[:1].T"),
-        ("x[:, 1:]", "x[1:].T"),
+        "Only the rounded weight's share of the outputs is meant. The outputs lack (w₀ − rounded) · x₀.",
+        ("(w[0] - rounded) * x[:, :1]", "rounded * x[:, :1]"),
     ),
     Mistake(
-        "The outputs are added up before they are compared. Each row of x is an equation: `lstsq`.",
-        (
-            "torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)",
-            "lost.sum() / x[:, 1:].sum(dim=0)",
-        ),
+        "`rounded` is a weight. The outputs without it are `x @ w - rounded * x[:, 0]`.",
+        code="""
+def make_up(w, rounded, x):
+    target = (x @ w - rounded).unsqueeze(1)
+    others = torch.linalg.lstsq(x[:, 1:], target).solution.squeeze(1)
+    return torch.cat([torch.tensor([rounded]), others])
+""",
     ),
     Mistake(
-        "Each of the others takes over all that was lost, so together they make up for it several times.",
-        (
-            "torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)",
-            "w[0] - rounded",
-        ),
-    ),
-    Mistake(
-        "The first input is left out of what the outputs lack. It is (w₀ − rounded) · x₀.",
-        (" * x[:, :1]", " * torch.ones_like(x[:, :1])"),
-    ),
-    Mistake(
-        "The others make up for the rounded weight. They make up for what rounding took: `w[0] - rounded`.",
-        ("(w[0] - rounded)", "rounded"),
-    ),
-    Mistake(
-        "The others are to reproduce the first input with the weight 1. It lacks the weight `w[0] - rounded`.",
-        ("(w[0] - rounded) * ", ""),
-    ),
-    Mistake(
-        "The arguments of `lstsq` have changed places: the inputs of the others come first.",
+        "Every other weight takes an equal part of what is lost. How much each can make up depends on the inputs: solve the least squares.",
         (
             "torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)",
-            "torch.linalg.lstsq(lost, x[:, 1:]).solution.squeeze(0)",
+            "(w[0] - rounded) / (len(w) - 1)",
         ),
     ),
     Mistake(
-        "The rounded weight is the last. It is the first.",
+        "Every other weight takes an equal part of what is lost. How much each can make up depends on the inputs: solve the least squares.",
+        ("torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)", "(w[0] - rounded) / len(w)"),
+    ),
+    Mistake(
+        "The rounded weight comes last here. It is the first of all.",
         ("[torch.tensor([rounded]), w[1:] + delta]", "[w[1:] + delta, torch.tensor([rounded])]"),
     ),
     Mistake(
-        "`cat` joins tensors, and `rounded` is a number: `torch.tensor([rounded])`.",
-        ("torch.tensor([rounded])", "rounded"),
+        "What the outputs lack is all of them here. Only the first weight changes, so they lack (w₀ − rounded) · x₀.",
+        ("(w[0] - rounded) * x[:, :1]", "(x @ w).unsqueeze(1)"),
     ),
     Mistake(
-        "The weights are multiplied by 1 + δ. Add δ.",
-        ("w[1:] + delta", "w[1:] * (1 + delta)"),
+        "The first weight is set to 0. It becomes `rounded`.",
+        ("torch.tensor([rounded])", "torch.zeros(1)"),
+    ),
+    Mistake(
+        "A correlation is not a solution: the inputs are related, so solve the least squares for all others at once.",
+        (
+            "torch.linalg.lstsq(x[:, 1:], lost).solution.squeeze(1)",
+            "(x[:, 1:].T @ lost).squeeze(1)",
+        ),
+    ),
+    Mistake(
+        "The last column is made up for, not the first.",
+        ("x[:, :1]", "x[:, -1:]"),
+        ("lstsq(x[:, 1:]", "lstsq(x[:, :-1]"),
     ),
 )
 

@@ -135,6 +135,37 @@ MISTAKES = (
         ("beta[column] /=", "beta[column] -="),
         ("*= factor", "+= factor"),
     ),
+    Mistake(
+        "γ and β are set to the factor. Divide them by it: `gamma[column] /= factor`.",
+        ("gamma[column] /= factor", "gamma[column] = factor"),
+        ("beta[column] /= factor", "beta[column] = factor"),
+    ),
+    Mistake(
+        "`[:column]` is all columns *before* this one. The one is `[column]`.",
+        ("gamma[column] /=", "gamma[:column] /="),
+        ("beta[column] /=", "beta[:column] /="),
+        ("weight[:, column]", "weight[:, :column]"),
+    ),
+    Mistake(
+        "β is not divided but reduced. What the layer reads is γ · x + β, so both are divided.",
+        ("beta[column] /= factor", "beta[column] -= factor"),
+    ),
+    Mistake(
+        "γ is replaced, so the column loses its own scale. Divide it: `gamma[column] /= factor`.",
+        ("gamma[column] /= factor", "gamma[column] = 1 / factor"),
+    ),
+    Mistake(
+        "The neighbouring column of the weight is changed. Use the same `column` in all three.",
+        ("weight[:, column]", "weight[:, column - 1]"),
+    ),
+    Mistake(
+        "Only the last output reads the column again as before. All outputs do: `weight[:, column]`.",
+        ("weight[:, column]", "weight[-1, column]"),
+    ),
+    Mistake(
+        "Whole numbers only are left: `//` rounds down. Divide with `/`.",
+        ("gamma[column] /= factor", "gamma[column] //= factor"),
+    ),
 )
 
 

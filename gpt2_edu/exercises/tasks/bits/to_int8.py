@@ -124,6 +124,21 @@ MISTAKES = (
         "The signs are lost.",
         (".round()", ".round().abs()"),
     ),
+    Mistake(
+        "The product of whole numbers and scales is the rounded weight. It is asked for as its two factors: return the pair.",
+        (
+            "return (weight / scale).round().to(torch.int8), scale",
+            "return (weight / scale).round().to(torch.int8) * scale",
+        ),
+    ),
+    Mistake(
+        "The scale comes from the spread of a row. Its largest entry must become 127.",
+        ("weight.abs().amax(dim=1, keepdim=True)", "weight.std(dim=1, keepdim=True)"),
+    ),
+    Mistake(
+        "Only the whole numbers are returned. Their scales are asked for, too.",
+        ("torch.int8), scale", "torch.int8)"),
+    ),
 )
 
 

@@ -127,6 +127,18 @@ MISTAKES = (
         "This keeps the lower four bits of each number. Add 8 instead, as the task says.",
         ("(q + 8)", "(q & 15)"),
     ),
+    Mistake(
+        "The two halves overlap: the upper four bits need a factor of 16.",
+        ("lower + 16 * upper", "lower | upper"),
+    ),
+    Mistake(
+        "`&` keeps only bits that both have. Add them, or use `|`.",
+        ("lower + 16 * upper", "lower & 16 * upper"),
+    ),
+    Mistake(
+        "Negative numbers become 0. Add 8 to each first, so that none is negative.",
+        ("(q + 8).to(torch.uint8)", "q.clamp(min=0).to(torch.uint8)"),
+    ),
 )
 
 

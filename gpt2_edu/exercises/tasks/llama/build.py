@@ -441,7 +441,7 @@ MISTAKES = (
     ),
     # ---- Llama
     Mistake(
-        "The head still has GPT-2's table of tokens. Tie it to the new one: "
+        "The head and the table of tokens are two tensors. Tie them: "
         "`self.lm_head.weight = self.embeddings.weight`.",
         (TIE, ""),
     ),
@@ -485,6 +485,98 @@ MISTAKES = (
         "now, so the embeddings are `nn.Embedding(vocab_size, n_embd)` and nothing else.",
         ("        self.embeddings = nn.Embedding(vocab_size, n_embd)\n", ""),
         ("self.embeddings.weight  # tied", "self.embeddings.wte.weight  # tied"),
+    ),
+    Mistake(
+        "The second column has a · cos as well as the first, so nothing turns. It is `a * sin + b * cos`.",
+        ("a * sin + b * cos", "a * cos + b * sin"),
+    ),
+    Mistake(
+        "Only a is left in the first column and only b in the second. Each new column is made of both.",
+        ("[a * cos - b * sin, a * sin + b * cos]", "[a * cos, b * sin]"),
+    ),
+    Mistake(
+        "The numerator is doubled twice: `torch.arange(0, D, 2)` has the 2 in it already.",
+        ("(-torch.arange(0, D, 2, device", "(-2 * torch.arange(0, D, 2, device"),
+    ),
+    Mistake(
+        "Pairs are counted from 1 here. Pair 0 has the frequency 1.",
+        ("(-torch.arange(0, D, 2, device=x.device) / D)", "(-torch.arange(2, D + 2, 2, device=x.device) / D)"),
+    ),
+    Mistake(
+        "Positions begin with 1 here. Use the given ones: position 0 is not turned.",
+        ("positions[:, None] *", "(positions[:, None] + 1) *"),
+    ),
+    Mistake(
+        "The two halves come back interleaved. Column i stays column i: `torch.cat([…], dim=-1)`.",
+        ("torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)", "torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)"),
+    ),
+    Mistake(
+        "x is added to its rotation. Return the rotated columns only.",
+        ("return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)", "return x + torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)"),
+    ),
+    Mistake(
+        "cos and sin are laid out for neighbours, 0, 0, 1, 1, but the columns are paired as halves. Repeat them as 0, 1, 0, 1: `torch.cat([cos, cos], dim=-1)`.",
+        ("return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)", "cos, sin = cos.repeat_interleave(2, -1), sin.repeat_interleave(2, -1)\n    return x * cos + torch.cat([-b, a], dim=-1) * sin"),
+    ),
+    Mistake(
+        "γ starts at random. A new norm changes only the length of a row: begin with `torch.ones(n_embd)`.",
+        ("torch.ones(n_embd)", "torch.randn(n_embd)"),
+    ),
+    Mistake(
+        "The default of `eps` is 1e-5.",
+        ("n_embd, eps=1e-5", "n_embd, eps=1e-6"),
+    ),
+    Mistake(
+        "The mean is taken over everything, so tokens depend on each other. Each row has its own: `mean(dim=-1, keepdim=True)`.",
+        ("mean(dim=-1, keepdim=True)", "mean()"),
+    ),
+    Mistake(
+        "The gate is a softmax here, which divides the units of a token among each other. SwiGLU has SiLU, `F.silu`.",
+        ("F.silu(pre)", "F.softmax(pre, dim=-1)"),
+    ),
+    Mistake(
+        "This gate is tanh. SwiGLU has SiLU, `F.silu`.",
+        ("F.silu(pre)", "torch.tanh(pre)"),
+    ),
+    Mistake(
+        "`gate_proj` is not used, and `up_proj` has both roles. The gate has a matrix of its own.",
+        ("F.silu(pre)", "F.silu(self.up_proj(x))"),
+    ),
+    Mistake(
+        "SiLU is applied once more to the product. Only the gate is bent.",
+        ("self.down_proj(act)", "self.down_proj(F.silu(act))"),
+    ),
+    Mistake(
+        "Each key head is repeated K times. It has H / K readers, so it is repeated H / K times.",
+        ("self.n_head // self.n_kv_head", "self.n_kv_head"),
+    ),
+    Mistake(
+        "Only the keys are repeated, and `expand` cannot repeat them: it needs an axis of length 1.",
+        ("v.repeat_interleave(readers, dim=1)", "v.expand(-1, self.n_head, -1, -1)"),
+    ),
+    Mistake(
+        "The base is passed on for q only, so that k turns by other angles.",
+        ("rotate(k, positions, self.base)", "rotate(k, positions)"),
+    ),
+    Mistake(
+        "The base is passed on for k only, so that q turns by other angles.",
+        ("rotate(q, positions, self.base)", "rotate(q, positions)"),
+    ),
+    Mistake(
+        "The scores are neither divided by √D nor masked. Your `attention` does both: call it.",
+        ("attention(q, k, v)", "(q @ k.mT).softmax(dim=-1) @ v"),
+    ),
+    Mistake(
+        "There is a position for each column of a head here. There is one for each token: `torch.arange(x.size(1))`.",
+        ("torch.arange(x.size(1), device", "torch.arange(self.head_size, device"),
+    ),
+    Mistake(
+        "The heads are flattened without moving H back first: `transpose(1, 2)`, then `flatten(start_dim=2)`.",
+        ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.flatten(start_dim=2)"),
+    ),
+    Mistake(
+        "The new numbers are drawn uniformly. Draw from the normal distribution: `nn.init.normal_(parameter, std=0.02)`.",
+        ("nn.init.normal_(parameter, std=0.02)", "nn.init.uniform_(parameter, -0.02, 0.02)"),
     ),
 )  # fmt: skip
 

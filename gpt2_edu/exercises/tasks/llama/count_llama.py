@@ -170,6 +170,19 @@ MISTAKES = (
         "Biases are counted. A Llama has none.",
         ("3 * C * F", "3 * C * F + 2 * F + C"),
     ),
+    Mistake(
+        "Only the attention is counted in every block. The MLP and the norms are in every block, too: add up the block first, then multiply by the number of blocks.",
+        ("block = attention + 3 * C * F + 2 * C", "block = attention"),
+        ("* block + C", "* block + 3 * C * F + 2 * C + C"),
+    ),
+    Mistake(
+        "The projections of attention have no biases.",
+        ("2 * C * heads + 2 * C * kept", "2 * C * heads + 2 * C * kept + heads + 2 * kept + C"),
+    ),
+    Mistake(
+        "A norm has one weight for each column, so two of them have 2 · C.",
+        ("2 * C\n    table", "2\n    table"),
+    ),
 )
 
 

@@ -100,6 +100,18 @@ MISTAKES = (
         "The square is right for D = 4 only. The exponent is D/(D − 2).",
         ("(D / (D - 2))", "2"),
     ),
+    Mistake(
+        "`factor` must not be inside the bracket that is raised to −(D − 2)/D once more. The inverse of an exponent e is 1/e.",
+        ("base * factor ** (D / (D - 2))", "(base ** (-(D - 2) / D) / factor) ** (-(D - 2) / D)"),
+    ),
+    Mistake(
+        "The exponent is D / (D − 2), which is a little above 1, not (D + 2) / D.",
+        ("(D / (D - 2))", "((D + 2) / D)"),
+    ),
+    Mistake(
+        "The exponent is upside down, and the 2 alone is left of it. Solve for b′: the exponent of the factor is D / (D − 2).",
+        ("(D / (D - 2))", "(2 / D)"),
+    ),
 )
 
 

@@ -118,6 +118,10 @@ MISTAKES = (
         "You divide by D − 1. The exponent is 2i/D.",
         (" / D", " / (D - 1)"),
     ),
+    Mistake(
+        "The minus belongs into the exponent: base^(-2i/D) is a positive number below 1.",
+        ("base ** (-torch.arange(0, D, 2) / D)", "-(base ** (torch.arange(0, D, 2) / D))"),
+    ),
 )
 
 

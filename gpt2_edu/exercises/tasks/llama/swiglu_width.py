@@ -103,6 +103,10 @@ MISTAKES = (
         ("(3 * multiple)", "(3 * 256)"),
         ("times * multiple", "times * 256"),
     ),
+    Mistake(
+        "Rounding comes last: 8/3 of C first, then up to the next multiple.",
+        ("math.ceil(8 * n_embd / (3 * multiple))", "math.ceil(n_embd / multiple) * 8 / 3"),
+    ),
 )
 
 

@@ -118,6 +118,18 @@ MISTAKES = (
         "There are D/2 pairs in a head, not D.",
         ("n_head, D // 2, 2", "n_head, D, 2"),
     ),
+    Mistake(
+        "Head h begins at row h · D. Here it begins at row h, so the heads overlap.",
+        code="""
+def to_halves(weight, n_head):
+    D = weight.size(0) // n_head
+    out = []
+    for h in range(n_head):
+        head = weight[h : h + D]
+        out += [head[0::2], head[1::2]]
+    return torch.cat(out)
+""",
+    ),
 )
 
 

@@ -153,6 +153,18 @@ MISTAKES = (
         ("start, start + x.size(2)", "x.size(2)"),
         ("* angles  # (T, D/2)", "* (angles + start)"),
     ),
+    Mistake(
+        "The exponent lacks its minus. That was right in the given function; only the positions are wrong there.",
+        ("(-torch.arange(0, D, 2) / D)", "(torch.arange(0, D, 2) / D)"),
+    ),
+    Mistake(
+        "The new tokens are cut off. `x` has only the new ones, whatever is in the cache.",
+        ("torch.cat([first, second], dim=-1)", "torch.cat([first, second], dim=-1)[:, :, start:]"),
+    ),
+    Mistake(
+        "The given function turns column i with column i + D/2, and that is right. Here neighbours are turned.",
+        ("x.chunk(2, dim=-1)", "x[..., ::2], x[..., 1::2]"),
+    ),
 )
 
 

@@ -104,6 +104,14 @@ MISTAKES = (
         "The logit is always 0 here. Use the argument `i`.",
         ("[i] - p[i]", "[0] - p[0]"),
     ),
+    Mistake(
+        "The one-hot vector is inverted: s is [y = i] − p_i, with 1 for answer i and 0 for the others.",
+        ("torch.eye(len(p))[i] - p[i]", "1 - torch.eye(len(p))[i] - p[i]"),
+    ),
+    Mistake(
+        "The weights are not divided by their sum. Σ w r / Σ w is a mean, while `(w * rewards).mean()` divides by the number of answers.",
+        ("(weight * rewards).sum() / weight.sum()", "(weight * rewards).mean()"),
+    ),
 )
 
 

@@ -126,6 +126,22 @@ MISTAKES = (
             "(ratio * advantage + near * advantage) / 2",
         ),
     ),
+    Mistake(
+        "The advantage is clipped. The ratio must be: `ratio.clamp(1 - epsilon, 1 + epsilon)`.",
+        ("ratio.clamp(1", "advantage.clamp(1"),
+        ("near * advantage", "near * ratio"),
+    ),
+    Mistake(
+        "The product is clipped and then multiplied by the advantage again. Clip the ratio.",
+        ("ratio.clamp(1", "(ratio * advantage).clamp(1"),
+    ),
+    Mistake(
+        "The signs of the advantages are lost. Multiply by the advantage as it is.",
+        (
+            "torch.minimum(ratio * advantage, near * advantage)",
+            "torch.minimum(ratio, near) * advantage.abs()",
+        ),
+    ),
 )
 
 

@@ -96,6 +96,14 @@ def reined(p, rewards, beta):
             "(p + (rewards / beta).exp()) / (p + (rewards / beta).exp()).sum()",
         ),
     ),
+    Mistake(
+        "The logits of the softmax are p · r / β. The logarithm of p · exp(r / β) is ln p + r / β.",
+        ("p.log() + rewards / beta", "p * rewards / beta"),
+    ),
+    Mistake(
+        "The roles are swapped: the best q is p · e^(r / β), so ln p is not scaled, and r is divided by β.",
+        ("p.log() + rewards / beta", "rewards - beta * p.log()"),
+    ),
 )
 
 

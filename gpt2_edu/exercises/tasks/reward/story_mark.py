@@ -66,65 +66,38 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "That is True or False. Return 1.0 or 0.0: `float(…)`.",
-        ("float(crane.judge(text).kind ==", "(crane.judge(text).kind =="),
+        'A text that is neither a story nor a sentence gets 1.0 as well. Only `kind == "story"` does.',
+        ('crane.judge(text).kind == "story"', 'crane.judge(text).kind != "sentence"'),
     ),
     Mistake(
-        'That is the kind of the text. Compare it with "story".',
-        ('float(crane.judge(text).kind == "story")', "crane.judge(text).kind"),
-    ),
-    Mistake(
-        "A single sentence gets half a mark. It is much easier to write than a story, so it should get 0.0.",
-        (
-            'float(crane.judge(text).kind == "story")',
-            '{"story": 1.0, "sentence": 0.5}.get(crane.judge(text).kind, 0.0)',
-        ),
-    ),
-    Mistake(
-        "What is no story gets −1.0. It should get 0.0.",
-        (
-            'float(crane.judge(text).kind == "story")',
-            '2.0 * (crane.judge(text).kind == "story") - 1.0',
-        ),
-    ),
-    Mistake(
-        "A text that is wrong gets a part of the mark. Only a right story is rewarded.",
+        "A single sentence gets half a mark, which is what a model would settle for. It should get 0.0.",
         (
             'return float(crane.judge(text).kind == "story")',
-            "verdict = crane.judge(text)\n"
-            "    return 1.0 if verdict.grammatical else verdict.fails_at / len(text)",
+            'return {"story": 1.0, "sentence": 0.5}.get(crane.judge(text).kind, 0.0)',
         ),
     ),
     Mistake(
-        'Whatever is not a single sentence is rewarded, also a text of no kind at all. Ask for "story".',
-        ('== "story"', '!= "sentence"'),
-    ),
-    Mistake(
-        "The verdict itself is never equal to a word. Its `kind` is.",
-        ('.kind == "story"', ' == "story"'),
-    ),
-    Mistake(
-        "The verdict is an object, which is true of any text. Ask for its `kind`.",
-        ('crane.judge(text).kind == "story"', "bool(crane.judge(text))"),
-    ),
-    Mistake(
-        "The `kind` of a wrong text is None, and `in` cannot look into it. Compare with `==`.",
-        ('crane.judge(text).kind == "story"', '"story" in crane.judge(text).kind'),
-    ),
-    Mistake(
-        "A text that is no story gets nothing at all. Return 0.0 for it.",
+        "What is no story should get 0.0. A negative mark was not asked for.",
         (
             'return float(crane.judge(text).kind == "story")',
-            'if crane.judge(text).kind == "story":\n        return 1.0',
+            'return 1.0 if crane.judge(text).kind == "story" else -1.0',
         ),
     ),
     Mistake(
-        "This looks at the end of the text only. Ask the judge.",
-        ('crane.judge(text).kind == "story"', 'text.endswith(".")'),
+        "A long text is not yet a story. `crane.judge(text).kind` says whether it is.",
+        ('crane.judge(text).kind == "story"', "len(text) > 100"),
     ),
     Mistake(
-        "This rewards length only, and any long text has it. Ask the judge.",
-        ('crane.judge(text).kind == "story"', "len(text.split()) > 10"),
+        "A full stop is not yet a story. `crane.judge(text).kind` says whether it is.",
+        ('crane.judge(text).kind == "story"', '"." in text'),
+    ),
+    Mistake(
+        "The number of sentences does not tell whether they are right. `crane.judge(text).kind` does.",
+        ('crane.judge(text).kind == "story"', 'text.count(".") > 1'),
+    ),
+    Mistake(
+        "`fails_at` is None for a right text, so it is never 0 there. Use `kind`.",
+        ('crane.judge(text).kind == "story"', "crane.judge(text).fails_at == 0"),
     ),
 )
 
@@ -142,5 +115,4 @@ def cases():
         Case("the first half of a story", (story[: len(story) // 2],)),
         Case("a story with a word too many", (story + " crane",)),
         Case("many cranes", ("crane crane crane",)),
-        Case("many cranes, and a point", ("Crane " * 20 + "crane.",)),
     ]

@@ -96,6 +96,22 @@ MISTAKES = (
         "That counts in how many entries p is above q. Weigh each token by its probability.",
         ("torch.minimum(p, q).sum(dim=-1)", "(p > q).float()"),
     ),
+    Mistake(
+        "This averages min(1, p / q) over all tokens alike. A token is drafted with the probability q: multiply by q, and add up over V.",
+        ("torch.minimum(p, q).sum(dim=-1).mean()", "(p / q).clamp(max=1).mean()"),
+    ),
+    Mistake(
+        "A draft with p below q is not always rejected. It is accepted with the probability p / q, which adds p.",
+        ("torch.minimum(p, q)", "(q * (p >= q))"),
+    ),
+    Mistake(
+        "p / q is neither limited to 1 nor multiplied by q, the probability that the token is drafted.",
+        ("torch.minimum(p, q)", "(p / q)"),
+    ),
+    Mistake(
+        "The probabilities of different tokens exclude each other, so they are added up, not multiplied.",
+        (".sum(dim=-1)", ".prod(dim=-1)"),
+    ),
 )
 
 

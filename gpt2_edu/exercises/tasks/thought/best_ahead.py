@@ -62,6 +62,18 @@ MISTAKES = (
         "`most` itself is left out.",
         ("range(most + 1), key", "range(most), key"),
     ),
+    Mistake(
+        "The time is subtracted. Tokens *per time* are divided by it.",
+        ("tokens / (1 + cost * ahead)", "tokens - cost * ahead"),
+    ),
+    Mistake(
+        "The draft runs once more than it drafts. Drafting `ahead` tokens takes `ahead` passes.",
+        ("cost * ahead)", "cost * (ahead + 1))"),
+    ),
+    Mistake(
+        "0 is among the answers that are asked for, and `most`, too: `range(most + 1)`.",
+        ("range(most + 1), key", "range(1, most), key"),
+    ),
 )
 
 

@@ -161,6 +161,30 @@ def verify(p, q, drafted, darts):
         "The dart is compared with q. A draft stays with the probability p / q.",
         ("darts[i] * q[i, token] >= p[i, token]", "darts[i] >= q[i, token]"),
     ),
+    Mistake(
+        "You return after the first draft, also if it is accepted. Go on to the next one.",
+        code="""
+def verify(p, q, drafted, darts):
+    for i, token in enumerate(drafted.tolist()):
+        if darts[i] * q[i, token] < p[i, token]:
+            return i, p[i]
+        rest = (p[i] - q[i]).clamp(min=0)
+        return i, rest / rest.sum()
+    return len(drafted), p[-1]
+""",
+    ),
+    Mistake(
+        "All rows of p are used for one position. Subtract row i of q from row i of p.",
+        ("(p[i] - q[i])", "(p - q[i])"),
+    ),
+    Mistake(
+        "A dart is compared the wrong way round: 1 − dart is as random as dart, but the draft stays where dart < p / q.",
+        ("darts[i] * q", "(1 - darts[i]) * q"),
+    ),
+    Mistake(
+        "After a rejection the probabilities are returned, from which the token is drawn, not the likeliest token.",
+        ("rest / rest.sum()", "rest.argmax()"),
+    ),
 )
 
 

@@ -84,81 +84,23 @@ def most_voted(answers):
         (", default=-1", ""),
     ),
     Mistake(
-        "Without any vote it returns `None`. Return −1.",
-        code="""
-def most_voted(answers):
-    given = [answer for answer in answers if answer is not None]
-    return max(given, key=given.count) if given else None
-""",
+        "The last answer counts for nothing more than the others. Return the one that was given most often.",
+        ("max(given, key=given.count, default=-1)", "given[-1] if given else -1"),
     ),
     Mistake(
-        "Without any vote it returns 0, which is a cup. Return −1.",
-        ("default=-1", "default=0"),
+        "A mean of cups is no cup. Return the answer that was given most often.",
+        ("max(given, key=given.count, default=-1)", "sum(given) / len(given) if given else -1"),
     ),
     Mistake(
-        "The answer is returned with its votes. Only the answer was asked for.",
-        code="""
-def most_voted(answers):
-    given = [answer for answer in answers if answer is not None]
-    best = max(given, key=given.count, default=-1)
-    return (best, given.count(best)) if given else -1
-""",
-    ),
-    Mistake(
-        "That is a list. Return one answer, the first of those with the most votes.",
-        code="""
-def most_voted(answers):
-    given = [answer for answer in answers if answer is not None]
-    most = max((given.count(answer) for answer in given), default=0)
-    return [answer for answer in given if given.count(answer) == most]
-""",
-    ),
-    Mistake(
-        "It returns an answer only if more than half of the texts have it. The most frequent one wins, however few votes it has.",
-        code="""
-def most_voted(answers):
-    given = [answer for answer in answers if answer is not None]
-    best = max(given, key=given.count, default=-1)
-    return best if 2 * given.count(best) > len(answers) else -1
-""",
-    ),
-    Mistake(
-        "That is the last answer. A vote looks at all of them.",
-        code="""
-def most_voted(answers):
-    return next((answer for answer in reversed(answers) if answer is not None), -1)
-""",
-    ),
-    Mistake(
-        "That is the first answer that was given twice. Count the votes of all.",
-        code="""
-def most_voted(answers):
-    given = [answer for answer in answers if answer is not None]
-    return next((answer for answer in given if given.count(answer) >= 2), -1)
-""",
-    ),
-    Mistake(
-        "The list that was given is changed. Make a new one without `None`.",
+        "That is the median. Return the answer that was given most often.",
         (
-            "given = [answer for answer in answers if answer is not None]",
-            "answers[:] = [answer for answer in answers if answer is not None]\n    given = answers",
+            "max(given, key=given.count, default=-1)",
+            "sorted(given)[len(given) // 2] if given else -1",
         ),
     ),
     Mistake(
-        "That is the place of the answer in the list. The answer itself was asked for.",
-        code="""
-def most_voted(answers):
-    given = [answer for answer in answers if answer is not None]
-    return answers.index(max(given, key=given.count)) if given else -1
-""",
-    ),
-    Mistake(
-        "`argmax` takes the smallest of several with the same number of votes, and fails where there is no vote. The one that was given first wins.",
-        code="""
-def most_voted(answers):
-    given = torch.tensor([answer for answer in answers if answer is not None])
-    return torch.bincount(given).argmax().item()
-""",
+        "Without any vote, return −1.",
+        ("default=-1", "default=0"),
     ),
 )
 
@@ -177,6 +119,5 @@ def cases():
         Case("no majority", ([2, 0, 4, 0, 3, 1],)),
         Case("two with the same number of votes", ([3, 2, 3, 2, 4, 4],)),
         Case("most without an answer", ([None, 0, None, 3, None, 3],)),
-        Case("a majority", ([4, 3, 3, None, 3, 3],)),
         Case("no vote at all", ([None, None],)),
     ]

@@ -113,6 +113,23 @@ def pass_each(right, k):
         "k times the share, at most 1, is an upper limit. Count the choices without a right answer.",
         ("1 - math.comb(n - c, k) / math.comb(n, k)", "min(1, k * c / n)"),
     ),
+    Mistake(
+        "The mean of c is taken first. Compute pass@k for each problem, then the mean: they are not the same.",
+        code="""
+def pass_each(right, k):
+    n = right.size(1)
+    c = round(right.sum(dim=1).float().mean().item())
+    return 1 - math.comb(n - c, k) / math.comb(n, k)
+""",
+    ),
+    Mistake(
+        "That is the best problem's pass@k. The mean over all is asked for.",
+        ("sum(each) / len(each)", "max(each)"),
+    ),
+    Mistake(
+        "`perm` counts orders, `comb` choices. Both counts must be of the same kind.",
+        ("math.comb(n - c, k)", "math.perm(n - c, k)"),
+    ),
 )
 
 

@@ -103,6 +103,14 @@ def places(start, swaps):
             "    cups, found = list(range(99)), []\n    for a, b in swaps:\n        cups[a], cups[b] = cups[b], cups[a]\n        found.append(cups[start])\n",
         ),
     ),
+    Mistake(
+        "The swaps are returned, not the places of the ball.",
+        ("found.append(place)", "found.append((a, b))"),
+    ),
+    Mistake(
+        "A ball that lies under neither cup moves as well. It stays where it is.",
+        ("        elif place == b:\n", "        else:\n"),
+    ),
 )
 
 

@@ -113,6 +113,10 @@ def tokens_per_pass(share, ahead):
         "Three terms are right for two drafts only. There are ahead + 1.",
         ("range(ahead + 1)", "range(3)"),
     ),
+    Mistake(
+        "This is the limit for a draft of any length. It ends after `ahead` tokens.",
+        ("sum(share**i for i in range(ahead + 1))", "1 / (1 - share) if share < 1 else math.inf"),
+    ),
 )
 
 
