@@ -315,6 +315,11 @@ def _interrupts() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+def can_stop() -> bool:
+    """Whether a function that does not end can be stopped here."""
+    return sys.platform != "win32" and threading.current_thread() is threading.main_thread()
+
+
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
     """Raise OutOfTime after this many seconds of computing, in the main thread.
@@ -323,7 +328,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
     those of torch add up; one that waits has more of the clock's. It is raised again each second
     until the function ends. On Windows and in other threads a reader interrupts the kernel.
     """
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+    if sys.platform == "win32" or not can_stop():  # type checkers know the first
         yield
         return
     running, begun = True, time.thread_time()

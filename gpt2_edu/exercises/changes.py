@@ -49,14 +49,14 @@ ALIKE = [  # functions that are taken for each other
     """.splitlines()
 ]
 FUNCTIONS = (
-    "@+1;@-1;2*@;@/2;1-@;1/@;_power(@,2);_power(@,0.5);not @;~@;int(@);float(@);round(@);"
+    "float(@);int(@);@+1;@-1;2*@;@/2;1-@;1/@;_power(@,2);_power(@,0.5);not @;~@;round(@);"
     "list(@);len(@);sum(@);sum(@)/len(@);math.ceil(@);math.exp(@);math.log(@);math.sqrt(@);"
     "torch.tensor(@);torch.tensor([@]);torch.stack(@);torch.cat(@);@.abs();@.exp();@.log();"
     "@.sqrt();@.square();@.mean();@.sum();@.sum(-1);@.mean(-1);@.sum(0);@.mean(0);@.sum(1);"
     "@.mean(1);@.item();@.tolist();@.clone();@.detach();@.float();@.long();@.bool();@.squeeze(0);"
     "@.unsqueeze(0);@.unsqueeze(1);@.unsqueeze(-1);@.squeeze(-1);@.softmax(-1);@.log_softmax(-1);"
     "@.sigmoid();@.round();@.T;@.mT;@.transpose(1,2);@.clamp(min=0);@.clamp(max=1);@.flatten(2);"
-    "@.flip(0);@.size(-1);@.size(1);@.max();@.min();@.cumsum(1);@.repeat(2)"
+    "@.flip(0);@.size(-1);@.size(1);@.max();@.min();@.repeat(2)"
 ).split(";")
 
 

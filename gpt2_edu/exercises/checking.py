@@ -17,9 +17,10 @@ from functools import lru_cache
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from . import calling
-from .calling import Outcome, attempt, call, quietly
+from .calling import Outcome, attempt, call, can_stop, quietly
 from .comparing import difference, first_difference, in_words, is_telling, kind_of, side_by_side
 from .exercise import Case, Exercise, Mistake, changed, find
 from .parts import assemble, execute, solutions
@@ -400,6 +401,7 @@ def _of_parts(exercise: Exercise, answer: Callable[..., Any]) -> str | None:
     )
 
 
+@lru_cache(maxsize=4)
 def _failing(exercise: Exercise, answer: Callable[..., Any]) -> list[str]:
     """The parts of a step that fail with the book's others, if the reader has written several."""
     apart = answer.apart() if isinstance(answer, Using) else {}
@@ -446,7 +448,7 @@ def _repaired(
 ) -> str | None:
     """Which one change to the answer's code makes all cases right."""
     failing = _failing(exercise, answer)
-    if len(failing) > 1:
+    if len(failing) > 1 or not can_stop():
         return None
     original = exercise.cases
     assert original is not None
@@ -456,6 +458,7 @@ def _repaired(
     others = [redrawn(original, draw) for draw in (1, 2, 3)]
 
     given = original()
+    keeps = all(_is_plain(part) for case in given for part in case.args)
 
     def is_right(
         changed: Callable[..., Any], draw: Callable[[], list[Case]], right: Outcomes
@@ -464,7 +467,7 @@ def _repaired(
         cases = given if draw is original else draw()
         for i in order:
             outcome = attempt(changed, cases[i], FOR_CHANGED)
-            if outcome.error or outcome.changed:
+            if outcome.error or outcome.changed or not keeps:
                 given = original()  # as these may have been changed
             if not outcome.unwritten and _what_is_wrong(outcome, right[i], tolerance):
                 return False
@@ -477,6 +480,13 @@ def _repaired(
 
     with quietly():
         return repaired(answer, passes, failing)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether ``attempt`` notices if a call changes a value: no model, no generator."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, Tensor | int | float | str)
 
 
 def _gives(exercise: Exercise, code: str, outcomes: Sequence[Outcome], first: int) -> bool:

@@ -129,6 +129,11 @@ MISTAKES = (
         "The whole numbers are divided by the scale. Multiply by it, to have weights again.",
         ("clamp(-most, most) * scale", "clamp(-most, most) / scale"),
     ),
+    Mistake(
+        "The share is applied to the rounded row. It belongs to the scale, before rounding: `share * row.abs().max() / most`.",
+        ("scale = share * row", "scale = row"),
+        ("* scale\n", "* scale * share\n"),
+    ),
 )
 
 

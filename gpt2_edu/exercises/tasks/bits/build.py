@@ -181,4 +181,16 @@ MISTAKES = (
         "This is the error of rounding. Return the rounded weights.",
         ("((rows / scale).round() * scale)", "(rows - (rows / scale).round() * scale)"),
     ),
+    Mistake(
+        "The scale comes from the distance of the largest and the smallest entry. Here the range is symmetric: the largest absolute value, divided by 2^(bits − 1) − 1.",
+        (
+            "rows.abs().amax(dim=-1, keepdim=True)",
+            "rows.amax(dim=-1, keepdim=True) - rows.amin(dim=-1, keepdim=True)",
+        ),
+        ("(2 ** (bits - 1) - 1)", "(2**bits - 1)"),
+    ),
+    Mistake(
+        "Without `group`, each entry has a scale of its own here. A row has one.",
+        ("group or weight.size(-1)", "group or 1"),
+    ),
 )

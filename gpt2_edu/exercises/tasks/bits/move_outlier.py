@@ -166,6 +166,14 @@ MISTAKES = (
         "Whole numbers only are left: `//` rounds down. Divide with `/`.",
         ("gamma[column] /= factor", "gamma[column] //= factor"),
     ),
+    Mistake(
+        "β is set to 0, so the column loses a constant. It is divided, like γ.",
+        ("beta[column] /= factor", "beta[column] = 0"),
+    ),
+    Mistake(
+        "`[:, column:]` is this column and all after it. The one is `[:, column]`.",
+        ("weight[:, column]", "weight[:, column:]"),
+    ),
 )
 
 

@@ -139,6 +139,11 @@ MISTAKES = (
         "Only the whole numbers are returned. Their scales are asked for, too.",
         ("torch.int8), scale", "torch.int8)"),
     ),
+    Mistake(
+        "The scale is 127 times too large: it belongs between two neighbouring whole numbers, so it is the largest entry divided by 127.",
+        ("keepdim=True) / 127", "keepdim=True)"),
+        ("(weight / scale)", "(weight / scale * 127)"),
+    ),
 )
 
 

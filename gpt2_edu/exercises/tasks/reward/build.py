@@ -147,6 +147,10 @@ MISTAKES = (
         "Each story is divided by its own number of tokens, and these are added. Divide the sum of all by the number of all.",
         ("weighted.sum() / drawn.sum()", "(weighted.sum(dim=1) / drawn.sum(dim=1)).sum()"),
     ),
+    Mistake(
+        "What comes after the end counts until another `end`. Only the first ends the story: count the ends *before* each token, which must be 0.",
+        ("is_end.cumsum(dim=1) - is_end == 0", "is_end.cumsum(dim=1) <= 1"),
+    ),
 )
 
 
@@ -172,7 +176,7 @@ def right(logits: Tensor, ids: Tensor, rewards: Tensor, end: int) -> list[Tensor
 
 
 def cases() -> list[Case]:
-    ids = torch.tensor([[0, 3, 1, 4, 0, 0, 0], [0, 2, 0, 0, 0, 0, 0], [0, 1, 2, 3, 4, 5, 1]])
+    ids = torch.tensor([[0, 3, 1, 4, 0, 0, 0], [0, 2, 0, 5, 4, 0, 3], [0, 1, 2, 3, 4, 5, 1]])
     marks = torch.tensor([1.0, 0.0, 0.0])
     logits = random_tensor(1, 3, 6, 7)
     return [

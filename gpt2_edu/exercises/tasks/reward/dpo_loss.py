@@ -130,6 +130,16 @@ MISTAKES = (
         "Pairs on the wrong side are cut off at 0. They need the largest loss.",
         ("beta * (gained - lost)", "beta * (gained - lost).clamp(min=0)"),
     ),
+    Mistake(
+        "Logarithms are divided. The logarithm of a ratio is their difference.",
+        ("chosen - chosen_start", "chosen / chosen_start"),
+        ("rejected - rejected_start", "rejected / rejected_start"),
+    ),
+    Mistake(
+        "The starts are swapped. Each text is compared with itself under the model at the start.",
+        ("chosen - chosen_start", "chosen - rejected_start"),
+        ("rejected - rejected_start", "rejected - chosen_start"),
+    ),
 )
 
 

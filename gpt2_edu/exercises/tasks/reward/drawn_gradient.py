@@ -125,6 +125,18 @@ MISTAKES = (
         "The mean of the rewards is subtracted, not the `baseline` that is given.",
         ("rewards - baseline", "rewards - rewards.mean()"),
     ),
+    Mistake(
+        "The ones of earlier answers are still in the vector. Each answer has a one-hot vector of its own.",
+        code="""
+def drawn_gradient(logits, drawn, rewards, baseline):
+    p = logits.softmax(dim=-1)
+    total, hit = torch.zeros_like(p), torch.zeros_like(p)
+    for y, r in zip(drawn, rewards):
+        hit[y] = 1
+        total += (r - baseline) * (hit - p)
+    return total / len(drawn)
+""",
+    ),
 )
 
 

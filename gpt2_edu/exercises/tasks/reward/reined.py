@@ -104,6 +104,10 @@ def reined(p, rewards, beta):
         "The roles are swapped: the best q is p · e^(r / β), so ln p is not scaled, and r is divided by β.",
         ("p.log() + rewards / beta", "rewards - beta * p.log()"),
     ),
+    Mistake(
+        "The product of p and a softmax does not sum to 1. Divide by the sum.",
+        ("(p.log() + rewards / beta).softmax(dim=-1)", "p * (rewards / beta).softmax(dim=-1)"),
+    ),
 )
 
 

@@ -133,6 +133,15 @@ MISTAKES = (
         "The end is fixed at 0. Use the argument `end`.",
         ("targets == end", "targets == 0"),
     ),
+    Mistake(
+        "What comes after the end counts until another `end`. Only the first ends the story: count the ends *before* each token, which must be 0.",
+        ("is_end.cumsum(dim=1) - is_end  #", "is_end.cumsum(dim=1) - 1  #"),
+        ("before == 0", "before <= 0"),
+    ),
+    Mistake(
+        "The mask is inverted: only what comes after the end counts. A token counts if the number of ends before it is 0.",
+        ("(before == 0)", "before"),
+    ),
 )
 
 

@@ -99,6 +99,10 @@ MISTAKES = (
         "`fails_at` is None for a right text, so it is never 0 there. Use `kind`.",
         ('crane.judge(text).kind == "story"', "crane.judge(text).fails_at == 0"),
     ),
+    Mistake(
+        "`fails_at` is an index where the text goes wrong, so only wrong texts have one. Use `kind`.",
+        ('crane.judge(text).kind == "story"', "bool(crane.judge(text).fails_at)"),
+    ),
 )
 
 

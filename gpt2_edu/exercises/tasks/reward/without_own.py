@@ -100,6 +100,37 @@ MISTAKES = (
         "The reward is divided by the baseline. Subtract it.",
         ("rewards - others", "rewards / others"),
     ),
+    Mistake(
+        "The factor is upside down. Without its own reward the mean has G − 1 members, so the distance grows: it is G / (G − 1) times that from the mean of all.",
+        code="""
+def without_own(rewards):
+    G = rewards.size(1)
+    return (rewards - rewards.mean(dim=1, keepdim=True)) * (G - 1) / G
+""",
+    ),
+    Mistake(
+        "The mean is over all questions. Each group has its own.",
+        code="""
+def without_own(rewards):
+    return rewards - rewards.mean()
+""",
+    ),
+    Mistake(
+        "Only the own reward is divided by G − 1. Brackets are missing around the sum of the others.",
+        ("(total - rewards) / (rewards.size(1) - 1)", "total + rewards / (rewards.size(1) - 1)"),
+    ),
+    Mistake(
+        "Answers with the same reward are left out, too. Leave out one answer, by its index.",
+        code="""
+def without_own(rewards):
+    found = torch.zeros_like(rewards)
+    for i, row in enumerate(rewards.tolist()):
+        for j, own in enumerate(row):
+            others = [r for r in row if r != own]
+            found[i, j] = own - sum(others) / max(len(others), 1)
+    return found
+""",
+    ),
 )
 
 

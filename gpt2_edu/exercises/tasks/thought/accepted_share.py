@@ -112,6 +112,14 @@ MISTAKES = (
         "The probabilities of different tokens exclude each other, so they are added up, not multiplied.",
         (".sum(dim=-1)", ".prod(dim=-1)"),
     ),
+    Mistake(
+        "This is how far the two are apart. A draft is accepted where they agree: the sum of the smaller probabilities.",
+        ("torch.minimum(p, q)", "(p - q).abs()"),
+    ),
+    Mistake(
+        "This counts the tokens of the vocabulary that are always accepted. A token is drafted with the probability q: multiply by it, and add up over V.",
+        ("torch.minimum(p, q).sum(dim=-1).mean()", "(p >= q).float().mean()"),
+    ),
 )
 
 

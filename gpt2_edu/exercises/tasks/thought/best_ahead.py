@@ -74,6 +74,10 @@ MISTAKES = (
         "0 is among the answers that are asked for, and `most`, too: `range(most + 1)`.",
         ("range(most + 1), key", "range(1, most), key"),
     ),
+    Mistake(
+        "The time of a round is 1 + cost · ahead. Without the large model's pass, a round without a draft takes no time.",
+        ("(1 + cost * ahead)", "(cost * ahead + ahead)"),
+    ),
 )
 
 

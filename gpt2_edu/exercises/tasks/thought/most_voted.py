@@ -102,6 +102,26 @@ def most_voted(answers):
         "Without any vote, return −1.",
         ("default=-1", "default=0"),
     ),
+    Mistake(
+        "Among answers with the same number of votes, the smallest wins, and without any vote cup 0. The first that was given should win, and without any vote it is −1.",
+        code="""
+def most_voted(answers):
+    counts = [0] * 5
+    for answer in answers:
+        if answer is not None:
+            counts[answer] += 1
+    return counts.index(max(counts))
+""",
+    ),
+    Mistake(
+        "One text without an answer ends the vote here. Leave each `None` out, and count the others.",
+        code="""
+def most_voted(answers):
+    if None in answers:
+        return -1
+    return max(answers, key=answers.count, default=-1)
+""",
+    ),
 )
 
 
@@ -119,5 +139,6 @@ def cases():
         Case("no majority", ([2, 0, 4, 0, 3, 1],)),
         Case("two with the same number of votes", ([3, 2, 3, 2, 4, 4],)),
         Case("most without an answer", ([None, 0, None, 3, None, 3],)),
+        Case("a single vote", ([None, 3],)),
         Case("no vote at all", ([None, None],)),
     ]

@@ -130,6 +130,14 @@ def pass_each(right, k):
         "`perm` counts orders, `comb` choices. Both counts must be of the same kind.",
         ("math.comb(n - c, k)", "math.perm(n - c, k)"),
     ),
+    Mistake(
+        "c counts the right answers of all problems together. Each problem has its own: `right.sum(dim=1)`.",
+        code="""
+def pass_each(right, k):
+    n, c = right.size(1), int(right.sum())
+    return 1 - math.comb(n - c, k) / math.comb(n, k)
+""",
+    ),
 )
 
 

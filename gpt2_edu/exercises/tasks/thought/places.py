@@ -111,6 +111,18 @@ def places(start, swaps):
         "A ball that lies under neither cup moves as well. It stays where it is.",
         ("        elif place == b:\n", "        else:\n"),
     ),
+    Mistake(
+        "The first assignment overwrites what the second needs. Swap both at once: `cups[a], cups[b] = cups[b], cups[a]`.",
+        code="""
+def places(start, swaps):
+    cups, found = list(range(5)), []
+    for a, b in swaps:
+        cups[a] = cups[b]
+        cups[b] = cups[a]
+        found.append(cups.index(start) if start in cups else None)
+    return found
+""",
+    ),
 )
 
 

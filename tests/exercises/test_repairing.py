@@ -1,0 +1,158 @@
+"""The one change that makes an answer right: which it is, and that it is one."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import time
+
+import pytest
+
+from gpt2_edu.exercises import repairing
+from gpt2_edu.exercises.changes import POWER, changes, parsed
+from gpt2_edu.exercises.checking import examine
+from gpt2_edu.exercises.exercise import Case, Exercise, find, find_step
+from gpt2_edu.exercises.mine import _examine
+from gpt2_edu.exercises.parts import solutions
+from gpt2_edu.exercises.redrawing import redrawn
+from gpt2_edu.exercises.repairing import power
+from gpt2_edu.exercises.source import definitions
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
+
+
+def answer(code: str):
+    """A function as a notebook's cell defines it."""
+    name = code.partition("def ")[2].partition("(")[0]
+    file = f"<cell {hash(code)}>"
+    linecache.cache[file] = (len(code), None, code.splitlines(True), file)
+    exec(compile(code, file, "exec"), space := {"torch": __import__("torch"), "__name__": "cell"})
+    return space[name]
+
+
+def total(code: str, **more):
+    """What is said of an answer to the exercise of adding up the squares of a list."""
+
+    def right(numbers):
+        return sum(n * n + 0.125 for n in numbers)
+
+    made = Exercise(
+        "total", "Total", 1, start="def total(numbers):\n    ...", right=right,
+        solution="def total(numbers):\n    return sum(n * n + 0.125 for n in numbers)",
+        cases=lambda: [Case("three", ([1, 2, 4],)), Case("two", ([3, 7],)), Case("none", ([],))],
+        **more,
+    )  # fmt: skip
+    return examine(made, answer(code))
+
+
+LOOP = """
+def total(numbers):
+    found = 0
+    for n in numbers:
+        found += n**2 + 0.125
+    return found
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("n**2", "n**3", "in line 4, `n ** 2` in place of `n ** 3`"),
+        ("+=", "*=", "in line 4, `found += n ** 2 + 0.125` in place of `found *= n ** 2 + 0.125`"),
+        ("+ 0.125", "* 0.125", "in line 4, `n ** 2 + 0.125` in place of `n ** 2 * 0.125`"),
+        ("found = 0", "found = 1", "in line 2, `found = 0` in place of `found = 1`"),
+        ("in numbers", "in numbers[1:]", "in line 3, `numbers` in place of `numbers[1:]`"),
+        ("n**2", "found**2", "in line 4, `n ** 2` in place of `found ** 2`"),
+        ("    return", "        return", "in line 5, move `return found` out of the loop"),
+        ("    return", "    found = 7.5\n    return", "in line 5, leave out `found = 7.5`"),
+        ("return found", "return -found", "in line 5, `return found` in place of `return -found`"),
+        ("return found", "return [found]", "in line 5, `found` in place of `[found]`"),
+    ],
+)  # fmt: skip
+def test_the_change_that_makes_an_answer_right_is_named(old, new, said):
+    report = total(LOOP.strip("\n").replace(old, new))
+    assert not report.passed and report.diagnosis == f"One change makes it right: {said}."
+
+
+def test_nothing_is_said_where_one_change_is_not_enough():
+    code = LOOP.strip("\n").replace("n**2", "n**3").replace("0.125", "5")
+    assert total(code).diagnosis is None
+
+
+def test_a_change_that_is_right_by_chance_is_not_named():
+    """It must be right with other random numbers, too."""
+    import torch
+
+    def cases():
+        generator = torch.Generator().manual_seed(0)
+        return [Case("one", (torch.randn(1, generator=generator).abs(),))]
+
+    def right(x):
+        return (x + 10.25).floor()
+
+    made = Exercise("near", "Near", 1, start="def near(x):\n    ...", right=right, cases=cases,
+                    solution="def near(x):\n    return (x + 10.25).floor()")  # fmt: skip
+    wrong = answer("def near(x):\n    return (x * 0 + 9.5).round() * 7")
+    assert "One change" not in str(examine(made, wrong))
+    assert redrawn(cases, 1)()[0].args != cases()[0].args
+
+
+def test_a_change_in_a_method_is_named_with_the_method():
+    step = find_step("llama")
+    parts = definitions(step.solution)
+    wrong = parts["RMSNorm"].replace("self.weight * (x", "self.weight + (x")
+    report, _ = _examine(step, parts | {"RMSNorm": wrong}, {})
+    assert report.diagnosis.startswith("One change makes it right: in `RMSNorm.forward`, `self.")
+
+
+def test_code_is_as_before_after_all_changes():
+    for name in ("count_llama", "places", "best_clip"):
+        source = find(name).solution.strip()
+        tree = parsed(source)
+        before = ast.dump(tree)
+        seen = [ast.dump(tree) for _ in changes(tree)]
+        assert ast.dump(tree) == before
+        assert before not in seen and len(set(seen)) > 100
+
+
+def test_the_answer_itself_is_not_changed():
+    function = solutions("places")
+    wrong = answer("def places(start, swaps):\n    return [start for _ in swaps]")
+    assert examine(find("places"), wrong).passed is False
+    assert wrong(1, [(1, 2)]) == [1] and examine(find("places"), function).passed
+
+
+def test_powers_that_take_for_ever_are_refused():
+    tree = parsed("def f(a, b):\n    return a ** b")
+    assert POWER in ast.unparse(tree)
+    assert power(2, 10) == 1024 and power(2.0, 3) == 8.0 and power(2, -1) == 0.5
+    with pytest.raises(OverflowError):
+        power(10**9, 10**9)
+
+
+def test_the_search_ends_in_time(monkeypatch):
+    monkeypatch.setattr(repairing, "SECONDS", 0.05)
+    begin = time.thread_time()
+    code = LOOP.strip("\n").replace("n**2", "n**3").replace("0.125", "5")
+    code = code.replace("    return", "    while numbers == 3:\n        pass\n    return")
+    assert total(code).diagnosis is None
+    assert time.thread_time() - begin < 1.5
+
+
+@pytest.mark.parametrize("line", ["open('x')", "os.remove('x')", "input()"])
+def test_code_that_reaches_outside_is_not_tried(line):
+    code = LOOP.strip("\n").replace("n**2", "n**3")
+    code = code.replace("    return", f"    if numbers == 5:\n        {line}\n    return")
+    assert total(code).diagnosis is None
+
+
+def test_an_answer_without_source_is_left_alone():
+    space: dict = {}
+    exec("def total(numbers):\n    return 3 * sum(n * n + 0.125 for n in numbers)", space)
+    made = find("places")
+    assert repairing.repaired(space["total"], lambda changed: True) is None
+    assert made.checked
