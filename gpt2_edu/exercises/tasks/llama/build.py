@@ -578,6 +578,22 @@ MISTAKES = (
         "The new numbers are drawn uniformly. Draw from the normal distribution: `nn.init.normal_(parameter, std=0.02)`.",
         ("nn.init.normal_(parameter, std=0.02)", "nn.init.uniform_(parameter, -0.02, 0.02)"),
     ),
+    Mistake(
+        "The halves have each other's names, so the arrows turn the other way and change places. The first half is a.",
+        ("a, b = x.chunk", "b, a = x.chunk"),
+    ),
+    Mistake(
+        "The mean is squared, so positive and negative entries cancel first. Square the entries: `x.square().mean(…)`.",
+        ("x.square().mean(dim=-1, keepdim=True)", "x.mean(dim=-1, keepdim=True).square()"),
+    ),
+    Mistake(
+        "Gate and `up_proj` are multiplied as matrices. The gate scales each entry: `*`.",
+        ("F.silu(pre) * self.up_proj(x)", "F.silu(pre) @ self.up_proj(x).mT"),
+    ),
+    Mistake(
+        "Each head takes columns from all over the row. The first D columns are head 0: `view` to (B, T, n, D), with the heads before D.",
+        ("x.view(*x.shape[:2], n, self.head_size).transpose(1, 2)", "x.view(*x.shape[:2], self.head_size, n).permute(0, 3, 1, 2)"),
+    ),
 )  # fmt: skip
 
 TOLERANCE = 1e-5

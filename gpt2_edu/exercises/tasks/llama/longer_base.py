@@ -112,6 +112,14 @@ MISTAKES = (
         "The exponent is upside down, and the 2 alone is left of it. Solve for b′: the exponent of the factor is D / (D − 2).",
         ("(D / (D - 2))", "(2 / D)"),
     ),
+    Mistake(
+        "Brackets are missing in the exponent: −(D − 2) / D.",
+        code="""
+def longer_base(D, base, factor):
+    e = -D - 2 / D
+    return (base**e / factor) ** (1 / e)
+""",
+    ),
 )
 
 

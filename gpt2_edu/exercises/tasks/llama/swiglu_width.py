@@ -107,6 +107,14 @@ MISTAKES = (
         "Rounding comes last: 8/3 of C first, then up to the next multiple.",
         ("math.ceil(8 * n_embd / (3 * multiple))", "math.ceil(n_embd / multiple) * 8 / 3"),
     ),
+    Mistake(
+        "The multiple is added. Rounding up leads to the next number that it divides: `math.ceil(width / multiple) * multiple`.",
+        code="""
+def swiglu_width(n_embd, multiple):
+    width = 8 * n_embd // 3
+    return width + multiple if width % multiple else width
+""",
+    ),
 )
 
 

@@ -130,6 +130,19 @@ def to_halves(weight, n_head):
     return torch.cat(out)
 """,
     ),
+    Mistake(
+        "The second row of a pair belongs D/2 rows further down, not one: `h * D + D // 2 + i`.",
+        code="""
+def to_halves(weight, n_head):
+    D = weight.size(0) // n_head
+    out = torch.zeros_like(weight)
+    for h in range(n_head):
+        for i in range(D // 2):
+            out[h * D + i] = weight[h * D + 2 * i]
+            out[h * D + i + 1] = weight[h * D + 2 * i + 1]
+    return out
+""",
+    ),
 )
 
 
