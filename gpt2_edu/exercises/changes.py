@@ -284,6 +284,7 @@ def _other(place: Place) -> Iterator[str]:
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
         left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
         yield from (f"({left}) {sign} ({right})" for sign in COMPARISONS.values())
+        yield f"({left}) is not None"
     elif isinstance(node, ast.BoolOp):
         yield (" or " if isinstance(node.op, ast.And) else " and ").join(
             f"({ast.unparse(value)})" for value in node.values
@@ -341,9 +342,12 @@ def _other_calls(node: ast.Call, called: list[str]) -> Iterator[str]:
 
 
 def _renamed(place: Place) -> Iterator[str]:
-    """Another name."""
-    if isinstance(place.node, ast.Name | ast.Attribute) and ast.unparse(place.node) in place.names:
+    """Another name, or one for a number."""
+    node = place.node
+    if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in place.names:
         yield from place.names
+    elif isinstance(node, ast.Constant) and type(node.value) is int:
+        yield from (way.format(name) for name in place.names for way in ("{}", "len({})"))
 
 
 def _with_more(place: Place) -> Iterator[str]:

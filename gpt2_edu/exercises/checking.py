@@ -2,12 +2,14 @@
 
 The answer and the right one are called with the same arguments. Where they differ, so is every
 known mistake of the exercise, and pairs of them: one with the same results as the answer is named.
-If there is none, the first wrong result is shown beside the right one. Cases that need a part that
-is not written yet are left out.
+If there is none, the answer's own code is tried with one change after another (see changes.py), and
+the first wrong result is shown beside the right one. Cases that need a part that is not written yet
+are left out.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import re
@@ -79,7 +81,7 @@ class Report:
     name: str
     lines: tuple[str, ...]
     passed: bool = False
-    diagnosis: str | None = None  # the message of a known mistake
+    diagnosis: str | None = None  # what the mistake is
     table: tuple[str, ...] = ()  # the answer's numbers beside the right ones
     printed: str = ""  # what the answer printed in the last case that was tried
     notes: tuple[str, ...] = ()  # what else can be said of it
@@ -478,8 +480,9 @@ def _repaired(
             is_right(changed, cases, Outcomes(cases, exercise.right)) for cases in others
         )
 
-    with quietly():
+    with quietly(), contextlib.suppress(Exception):  # the code may be anything
         return repaired(answer, passes, failing)
+    return None
 
 
 def _is_plain(value: Any) -> bool:

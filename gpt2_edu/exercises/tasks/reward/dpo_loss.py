@@ -140,6 +140,11 @@ MISTAKES = (
         ("chosen - chosen_start", "chosen - rejected_start"),
         ("rejected - rejected_start", "rejected - chosen_start"),
     ),
+    Mistake(
+        "β is outside the logarithm, where it only scales the loss. It scales the difference: `beta * (gained - lost)`.",
+        ("margin = beta * (gained - lost)", "margin = gained - lost"),
+        (".mean()", ".mean() / beta"),
+    ),
 )
 
 

@@ -120,6 +120,10 @@ MISTAKES = (
         "This counts the tokens of the vocabulary that are always accepted. A token is drafted with the probability q: multiply by it, and add up over V.",
         ("torch.minimum(p, q).sum(dim=-1).mean()", "(p >= q).float().mean()"),
     ),
+    Mistake(
+        "The likeliest tokens are compared. Compare the two probabilities of each token, and add up the smaller ones.",
+        ("torch.minimum(p, q).sum(dim=-1)", "torch.minimum(p.amax(dim=-1), q.amax(dim=-1))"),
+    ),
 )
 
 

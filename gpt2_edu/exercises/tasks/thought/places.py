@@ -40,7 +40,7 @@ def places(start, swaps):
 
 MISTAKES = (
     Mistake(
-        "A ball that has moved from a to b is moved back at once, because the second `if` sees its new place. Use `elif`.",
+        "A ball at a stays at a. If a second `if` follows the first, it sees the new place, and moves the ball back: use `elif`.",
         ("elif", "if"),
     ),
     Mistake(
@@ -122,6 +122,11 @@ def places(start, swaps):
         found.append(cups.index(start) if start in cups else None)
     return found
 """,
+    ),
+    Mistake(
+        "The ball is looked for where it was at the beginning. Compare with the place where it is now.",
+        ("if place == a", "if start == a"),
+        ("elif place == b", "elif start == b"),
     ),
 )
 
