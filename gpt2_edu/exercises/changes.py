@@ -49,7 +49,7 @@ ALIKE = [  # functions that are taken for each other
     """.splitlines()
 ]
 FUNCTIONS = (
-    "float(@);int(@);@+1;@-1;2*@;@/2;1-@;1/@;_power(@,2);_power(@,0.5);not @;~@;round(@);"
+    "float(@);int(@);@+1;@-1;2*@;3*@;@/2;1-@;1/@;_power(@,2);_power(@,0.5);not @;~@;round(@);"
     "list(@);len(@);sum(@);sum(@)/len(@);math.ceil(@);math.exp(@);math.log(@);math.sqrt(@);"
     "torch.tensor(@);torch.tensor([@]);torch.stack(@);torch.cat(@);@.abs();@.exp();@.log();"
     "@.sqrt();@.square();@.mean();@.sum();@.sum(-1);@.mean(-1);@.sum(0);@.mean(0);@.sum(1);"
@@ -123,7 +123,7 @@ def changes(tree: ast.Module) -> Iterator[Change]:
     """The changes, the likeliest first. The tree has each of them until the next is asked for."""
     places = list(_places(tree))
     for kind in _shorter, _other, _statements, _renamed, _with_more, _wrapped, _joined:
-        for place in places:
+        for place in reversed(places) if kind is _joined else places:  # formulas come last
             for change in _each(place, kind):
                 setattr(change.owner, change.field, change.after)
                 yield change
@@ -172,6 +172,8 @@ class _Back(ast.NodeTransformer):
 def _text(node: ast.AST) -> str:
     """The code of a node, for readers."""
     text = " ".join(ast.unparse(_Back().visit(copy.deepcopy(node))).split())
+    if isinstance(node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.elts):
+        text = f"[{text[1:-1]}]"  # what is between the brackets of an index
     return text if len(text) <= 90 else text[:87] + "…"
 
 

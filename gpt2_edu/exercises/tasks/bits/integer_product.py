@@ -123,6 +123,10 @@ MISTAKES = (
         "x is multiplied with q entry by entry. The output is a matrix product: `x @ q.T`.",
         ("x @ q.to(x.dtype).T", "x * q.to(x.dtype)"),
     ),
+    Mistake(
+        "Only the bias is changed by the scale, and the sums are not. The sums are multiplied by it.",
+        ("sums * scale.T + bias", "sums + bias / scale.T"),
+    ),
 )
 
 

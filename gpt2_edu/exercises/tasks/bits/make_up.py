@@ -133,6 +133,10 @@ def make_up(w, rounded, x):
         ("x[:, :1]", "x[:, -1:]"),
         ("lstsq(x[:, 1:]", "lstsq(x[:, :-1]"),
     ),
+    Mistake(
+        "The first weight is what rounding took, `w[0] - rounded`. It becomes `rounded`.",
+        ("torch.tensor([rounded])", "w[:1] - rounded"),
+    ),
 )
 
 

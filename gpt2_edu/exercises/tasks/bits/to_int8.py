@@ -144,6 +144,10 @@ MISTAKES = (
         ("keepdim=True) / 127", "keepdim=True)"),
         ("(weight / scale)", "(weight / scale * 127)"),
     ),
+    Mistake(
+        "`//` rounds down. Round to the nearest: `(weight / scale).round()`.",
+        ("(weight / scale).round()", "(weight // scale)"),
+    ),
 )
 
 

@@ -139,6 +139,10 @@ MISTAKES = (
         "Negative numbers become 0. Add 8 to each first, so that none is negative.",
         ("(q + 8).to(torch.uint8)", "q.clamp(min=0).to(torch.uint8)"),
     ),
+    Mistake(
+        "The upper number is multiplied by 2, which moves it by one bit. Four bits are a factor of 16.",
+        ("16 * upper", "2 * upper"),
+    ),
 )
 
 

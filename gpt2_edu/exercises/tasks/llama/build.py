@@ -594,6 +594,10 @@ MISTAKES = (
         "Each head takes columns from all over the row. The first D columns are head 0: `view` to (B, T, n, D), with the heads before D.",
         ("x.view(*x.shape[:2], n, self.head_size).transpose(1, 2)", "x.view(*x.shape[:2], self.head_size, n).permute(0, 3, 1, 2)"),
     ),
+    Mistake(
+        "a and b are the whole row here. They are its halves: `a, b = x.chunk(2, dim=-1)`.",
+        ("x.chunk(2, dim=-1)", "x, x"),
+    ),
 )  # fmt: skip
 
 TOLERANCE = 1e-5

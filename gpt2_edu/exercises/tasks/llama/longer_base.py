@@ -120,6 +120,10 @@ def longer_base(D, base, factor):
     return (base**e / factor) ** (1 / e)
 """,
     ),
+    Mistake(
+        "The exponent is D / (D − 2), not (D − 2) / 2.",
+        ("(D / (D - 2))", "(D / 2 - 1)"),
+    ),
 )
 
 

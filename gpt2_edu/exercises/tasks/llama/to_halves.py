@@ -143,6 +143,14 @@ def to_halves(weight, n_head):
     return out
 """,
     ),
+    Mistake(
+        "`split(n)` makes pieces of n rows, so `n_head` is not what it takes. A head has D rows: `weight.split(D)`, or `weight.chunk(n_head)`.",
+        code="""
+def to_halves(weight, n_head):
+    heads = [torch.cat([head[::2], head[1::2]]) for head in weight.split(n_head)]
+    return torch.cat(heads)
+""",
+    ),
 )
 
 

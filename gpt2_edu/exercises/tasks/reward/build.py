@@ -151,6 +151,13 @@ MISTAKES = (
         "What comes after the end counts until another `end`. Only the first ends the story: count the ends *before* each token, which must be 0.",
         ("is_end.cumsum(dim=1) - is_end == 0", "is_end.cumsum(dim=1) <= 1"),
     ),
+    Mistake(
+        "The likeliest token at each position is rewarded. Take the one that was drawn, the target.",
+        (
+            'F.cross_entropy(\n        logits.transpose(1, 2), targets, reduction="none"\n    )',
+            "-logits.log_softmax(dim=-1).amax(dim=-1)",
+        ),
+    ),
 )
 
 

@@ -108,6 +108,10 @@ def reined(p, rewards, beta):
         "The product of p and a softmax does not sum to 1. Divide by the sum.",
         ("(p.log() + rewards / beta).softmax(dim=-1)", "p * (rewards / beta).softmax(dim=-1)"),
     ),
+    Mistake(
+        "β divides ln p and not the rewards. The best q is p · e^(r / β): `p.log() + rewards / beta`.",
+        ("p.log() + rewards / beta", "p.log() / beta + rewards"),
+    ),
 )
 
 

@@ -131,6 +131,10 @@ def without_own(rewards):
     return found
 """,
     ),
+    Mistake(
+        "The *sum* of the others is subtracted. Divide it by their number, G − 1.",
+        (" / (rewards.size(1) - 1)", ""),
+    ),
 )
 
 

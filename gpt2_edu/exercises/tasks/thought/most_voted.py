@@ -122,6 +122,10 @@ def most_voted(answers):
     return max(answers, key=answers.count, default=-1)
 """,
     ),
+    Mistake(
+        "Cup 0 has no vote here, and `None` has. Leave out every `None`, and nothing else.",
+        ("answer is not None", "answer != 0"),
+    ),
 )
 
 
