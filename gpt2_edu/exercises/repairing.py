@@ -18,7 +18,7 @@ from .changes import POWER, Change, changes, parsed
 from .source import definitions, source_of
 from .step import Using
 
-SECONDS = 3.0  # of computing that the search may take
+SECONDS = 2.0  # of computing that the search may take
 OUTSIDE = {"open", "os", "shutil", "subprocess", "Path", "input", "exec", "eval"}
 
 
