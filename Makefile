@@ -15,7 +15,7 @@ TESTS  := $(PYTEST) -m "not thorough"
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 # torch's cache of compiled code gives wrong results where ATEN_CPU_CAPABILITY has changed since.
 NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYTEST) --dist loadfile \
-          --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg notebooks
+          -p tests.kernels -o pythonpath= --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg notebooks
 
 .PHONY: help book serve lab test quick lint unit nbval nbval-capped site thorough links fuzz notebooks real web bench \
         wheel pdf bundle films assignment colab colab-test newest lowest sphinx grading gpu crane staircase since ask \
