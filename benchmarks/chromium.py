@@ -53,8 +53,14 @@ NONE: Mapping[str, str] = MappingProxyType({})
 class Quiet(SimpleHTTPRequestHandler):
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript"}
 
-    def __init__(self, *args: object, made: Mapping[str, str] = NONE, **more: object) -> None:
-        self.made = made
+    def __init__(
+        self,
+        *args: object,
+        made: Mapping[str, str] = NONE,
+        kept: tuple[str, ...] = (),
+        **more: object,
+    ) -> None:
+        self.made, self.kept = made, kept
         super().__init__(*args, **more)
 
     def do_GET(self) -> None:
@@ -68,14 +74,24 @@ class Quiet(SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    def end_headers(self) -> None:
+        if self.path.startswith(self.kept):
+            self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
     def log_message(self, *args: object) -> None:
         pass
 
 
 @contextmanager
-def served(folder: Path, made: Mapping[str, str] = NONE) -> Iterator[str]:
-    """The address of a folder on this machine, and of scripts and pages that no file holds."""
-    handler = partial(Quiet, directory=str(folder), made=made)
+def served(
+    folder: Path, made: Mapping[str, str] = NONE, kept: tuple[str, ...] = ()
+) -> Iterator[str]:
+    """The address of a folder on this machine, and of scripts and pages that no file holds.
+
+    Browsers may cache what is below the paths in ``kept``.
+    """
+    handler = partial(Quiet, directory=str(folder), made=made, kept=kept)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html import escape
@@ -22,6 +23,7 @@ from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.web import files_script
 from gpt2_site import theme
 from gpt2_site.extra_files import FILES
+from tests.node import node
 
 ROOT = Path(__file__).resolve().parents[3]
 WAIT = 30_000  # milliseconds, for what takes long only on a busy machine
@@ -38,7 +40,6 @@ PAGE = """<!doctype html>
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/scale.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/scaling.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/card.css">
-<script type="importmap">{packages}</script>
 </head>
 <body><article><h1>An exhibit</h1>
 <gpt2-{kind} class="g2-live" data-settings="{settings}"><p>printed</p></gpt2-{kind}>
@@ -48,22 +49,25 @@ PAGE = """<!doctype html>
 
 
 MODULES = ROOT / "web" / "node_modules"
+# Modules that keep their address: what a page loads, what workers run, what the tests import.
+BUNDLED = (
+    *(f"{folder}/all" for folder in ("exhibits", *theme.OWN)),
+    *("exhibits/broken", "exhibits/own", "exhibits/page_model", "exhibits/state", "hub"),
+    *("learn/start", "page", "runs/worker", "runs/workers", "storage", "worker"),
+)
 
 
-def entry(name: str) -> str:
-    """Where a package begins, as the bundler finds it."""
-    settings = json.loads((MODULES / name / "package.json").read_text(encoding="utf-8"))
-    return f"/web/node_modules/{name}/{settings['exports']['default']}"
+def modules() -> dict[str, str]:
+    """The modules of web/ in few files by their paths: one by one, a page asks for a hundred."""
+    bundle = Path(__file__).parents[1] / "bundle.mjs"
+    done = subprocess.run(
+        [node(), bundle, *BUNDLED], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
-def packages() -> str:
-    """What the picture of the whole imports by name."""
-    folders = {f"{name}/": f"/web/node_modules/{name}/" for name in ("lit", "lit-html")}
-    d3 = {name: entry(name) for name in ("d3-color", "d3-interpolate")}
-    lit = {"lit-html": "/web/node_modules/lit-html/lit-html.js"}
-    return json.dumps({"imports": folders | d3 | lit})
-
-
+STORED = "cookies,local_storage,indexeddb,cache_storage,file_systems,service_workers"
 Point = tuple[float, float]
 
 # The change is told after the present task; then the exhibit answers.
@@ -221,6 +225,7 @@ class Pages:
     address: str
     made: dict[str, str]  # what the server has beside the package's files
     known: dict[str, Page] = field(default_factory=dict)
+    used: set[Page] = field(default_factory=set)  # by the present test
     errors: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
@@ -235,6 +240,7 @@ class Pages:
                 page.clock.install()
             page.on("pageerror", lambda error: self.errors.append(str(error)))
             page.on("request", lambda request: self.asked.append(request.url))
+        self.used.add(self.known[kind])
         return self.known[kind]
 
     def put(self, kind: str, settings: dict[str, Any], query: dict[str, str] | None = None) -> str:
@@ -243,26 +249,37 @@ class Pages:
             kind=kind,
             folder=kind if kind in theme.OWN else "exhibits",
             settings=escape(json.dumps(settings)),
-            packages=packages(),
         )
         return f"{self.address}/live.html" + (f"?{urlencode(query)}" if query else "")
 
+    def stray(self) -> list[str]:
+        """What was asked of others, and modules beside the bundle, which has them already."""
+        own = (self.address, "data:", "blob:")
+        paths = {url: url.removeprefix(self.address) for url in self.asked}
+        beside = [url for url in paths if paths[url].startswith("/web/")]
+        return [
+            *(url for url in paths if not url.startswith(own)),
+            *(url for url in beside if paths[url] not in self.made),
+        ]
+
     def clear(self) -> None:
-        """Forget what happened, and what the pages have stored."""
+        """Forget what happened, and what the pages have stored, but not the modules."""
         self.errors.clear()
         self.asked.clear()
-        for page in self.known.values():
+        while self.used:
+            page = self.used.pop()
             page.unroute_all()
             session = page.context.new_cdp_session(page)
-            stored = {"origin": self.address, "storageTypes": "all"}
+            stored = {"origin": self.address, "storageTypes": STORED}
             session.send("Storage.clearDataForOrigin", stored)
             session.detach()
 
 
 @pytest.fixture(scope="package")
 def pages(missing: Callable[[str], Any]) -> Iterator[Pages]:
-    made = {f"/files/{name}.js": files_script(name) for name in FILES}
-    with starter(missing) as launch, served(ROOT, made) as address:
+    made = modules() | {f"/files/{name}.js": files_script(name) for name in FILES}
+    kept = ("/web/", "/files/", "/gpt2_edu/")
+    with starter(missing) as launch, served(ROOT, made, kept) as address:
         yield Pages(launch(), address, made)
 
 
@@ -291,8 +308,7 @@ def exhibit(pages: Pages) -> Iterator[Callable[..., Shown]]:
         return shown
 
     yield show
-    own = (pages.address, "data:", "blob:")
-    found = pages.errors[:], [url for url in pages.asked if not url.startswith(own)]
+    found = pages.errors[:], pages.stray()
     pages.clear()
     assert found == ([], [])
 
