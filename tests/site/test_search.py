@@ -207,12 +207,12 @@ def test_without_javascript_the_page_says_where_to_look(opened):
     page.wait_for_url("**/book/contents.html")
 
 
-@pytest.mark.parametrize("scheme, rules", [("light", []), ("dark", ["color-contrast"])])
+@pytest.mark.parametrize("scheme, contrast_only", [("light", False), ("dark", True)])
 @pytest.mark.parametrize("start", ["search.html?q=mask", "book/start.html"])
-def test_results_fit_and_keep_nobody_out(opened, scheme, rules, start):
+def test_results_fit_and_keep_nobody_out(opened, scheme, contrast_only, start):
     page = opened(start, color_scheme=scheme)
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
         page.locator("main input" if "search" in start else ".find input").fill("causal mask")
         page.locator("#search-results a, [role=option]").first.wait_for()
-        assert barriers(page, *rules) == [] and overflowing(page) == []
+        assert barriers(page, contrast_only) == [] and overflowing(page) == []
