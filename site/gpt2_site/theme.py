@@ -19,6 +19,7 @@ from sphinx.environment import BuildEnvironment
 from gpt2_site import strip
 from gpt2_site.addresses import colab
 from gpt2_site.chapters import Page, chapter_of, chapters, pages
+from gpt2_site.drawings import shortened
 
 
 def sha256(text: str) -> str:
@@ -163,7 +164,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     if "body" in context:
         for written, meant in MARKUP:
             context["body"] = written.sub(meant, context["body"])
-        context["body"] = linkable(context["body"])
+        context["body"] = linkable(shortened(context["body"]))
     told = {f"notebooks/{one.name}": one for one in pages()}
     if one := told.get(page.replace("practice/", "")):
         context["chapter"] = one.number
