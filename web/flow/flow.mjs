@@ -120,7 +120,6 @@ export function flow(page) {
     turned(state) ||
     state.get("set").length ||
     ["place", "versus", "bug", "tour", "learned"].some((name) => state.get(name));
-
   const cut = () => (elsewhere() ? [] : heads.filter((one) => state.get("off").includes(one)));
   const at = () => {
     const last = /** @type {Pass} */ (pass).ids.length - 1;
@@ -191,13 +190,12 @@ export function flow(page) {
   const paint = () => {
     if (!pass || !stage.element.isConnected) return;
     const here = place();
-    const width = Math.max(280, Math.floor(stage.element.clientWidth || 960));
     const seen = tools?.dart.seen(pass) ?? pass;
     /** @type {View} */
     const view = {
       pass: seen,
       was,
-      width,
+      width: stage.room,
       at: at(),
       place: here,
       cut: cut(),
@@ -216,7 +214,7 @@ export function flow(page) {
     const scene = (deep && here.block !== undefined ? deep.sceneOf(here) : whole)(view);
     const deeper = before !== null && address.startsWith(before) && address !== before;
     const outer = before !== null && before.startsWith(address) && address !== before;
-    stage.set(scene, width, {
+    stage.set(scene, view.width, {
       inside: deeper ? old?.boxes(here) : null,
       around: outer ? scene.boxes(place(before)) : null,
     });
@@ -283,16 +281,17 @@ export function flow(page) {
       const more = open !== undefined || state.get("versus") || turned(state);
       const known = pass?.tensor?.(Number(open) < nLayer ? `transformer.h.${open}.ln_1` : "ln_f");
       if (more && !elsewhere() && !known && !(await compute(latest, open))) return;
-      const ready = !tools || (pass && (await tools.prepare(pass, place(), at())));
+      const ready = !tools || (pass && (await tools.prepare(pass, place(), at(), stage.room)));
       if (!ready || !latest()) return;
-      paint();
-      if (settings.tensors && !tools) await arrive().then(paint);
+      const worded = pass?.tensor && !pass.whole; // it is to have whole words
+      if (settings.tensors && !tools) await arrive().finally(paint);
+      else if (!worded || !element.hasAttribute("data-new")) paint(); // unseen, it waits for them
       if (pass) await tools?.panels.set(pass, at(), latest);
       writer.next();
-      if (!pass?.tensor || pass.whole) return;
+      if (!pass || !worded) return;
       const withWords = await deep?.wholeWords(model, pass);
-      if (!withWords || !latest()) return;
-      pass = withWords;
+      if (!latest()) return;
+      pass = withWords ?? pass;
       paint();
     },
     table: () => (pass ? asTable(pass) : { caption: "", columns: [], rows: [] }),

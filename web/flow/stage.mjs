@@ -40,6 +40,11 @@ export class Stage {
     this.fly = null; // from one level to another: it comes with the deeper levels
   }
 
+  /** px that there are. */
+  get room() {
+    return Math.max(280, Math.floor(this.element.clientWidth || 960));
+  }
+
   /**
    * What is to be done where there is another width, or another theme, whose colours a canvas has.
    * @param {() => void} paint

@@ -88,21 +88,26 @@ export class Thumbs {
     this.of = null; // the model that they are of
   }
 
-  /** @param {Piece[]} pieces */
-  async fetch(pieces) {
+  /**
+   * @param {Tile[]} tiles
+   * @returns {Promise<boolean>}  whether other weights have come; what failed is asked for again
+   */
+  async fetch(tiles) {
     const { model } = this;
-    const loaded = await model.ready();
-    if (this.of === loaded) return;
+    const loaded = await model.ready().catch(() => null);
+    if (!loaded || this.of === loaded) return false;
     this.of = loaded;
     this.weights.clear();
+    const pieces = tiles.flatMap((tile) => piecesOf(tile, loaded.config));
     for (const { module, name, rows, columns, box } of pieces) {
       const most = Math.ceil(Math.min(MOST, SHARP * Math.max(box.width, box.height)));
-      const { weight } = await model.part({ module, rows, columns, most });
-      if (this.of !== loaded) return;
-      this.weights.set(name, { weight, inputs: Math.min(most, columns[1]) });
+      const part = await model.part({ module, rows, columns, most }).catch(() => null);
+      if (!part) this.of = null;
+      if (!part || this.of !== loaded) return false;
+      this.weights.set(name, { weight: part.weight, inputs: Math.min(most, columns[1]) });
     }
     this.images.clear();
-    this.repaint();
+    return true;
   }
 
   /** @param {Piece} piece @param {(name: string) => string} colour */
@@ -130,7 +135,7 @@ export class Thumbs {
       return nothing;
     }
     const pieces = tiles.flatMap((tile) => piecesOf(tile, config));
-    this.fetch(pieces).catch(() => (this.of = null));
+    this.fetch(tiles).then((other) => other && this.repaint());
     const { nLayer } = config;
     const table = tableOf(config).replace("transformer.", "");
     const last = /** @type {Tile} */ (tiles.find(({ module }) => module === table));

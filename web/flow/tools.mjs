@@ -7,6 +7,7 @@ import { editsOf, Hand } from "./by_hand.mjs";
 import { Learned } from "./learned.mjs";
 import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
+import { Layout } from "./layout.mjs";
 import { largestOf, Shelf } from "./parts.mjs";
 import { addressOf, levelOf } from "./place.mjs";
 import { readPass } from "./read.mjs";
@@ -14,6 +15,7 @@ import { sensesOf } from "../exhibits/crane_world.mjs";
 import { lightens } from "./light.mjs";
 import { Swap } from "./swap.mjs";
 import { Thumbs } from "./thumbs.mjs";
+import { tilesOf } from "./tiles.mjs";
 import { Tour } from "./tour.mjs";
 import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 
@@ -155,9 +157,10 @@ export class Tools {
    * @param {Pass} pass
    * @param {Place} place
    * @param {number} at
+   * @param {number} width  px of the picture
    * @returns {Promise<boolean>}  false: a newer request took its place
    */
-  async prepare(pass, place, at) {
+  async prepare(pass, place, at, width) {
     const parts = await this.shelf.wanted(pass, place, at);
     if (!parts) return false;
     const request = (/** @type {Parameters<Tools["request"]>} */ ...asked) => {
@@ -166,6 +169,11 @@ export class Tools {
     };
     this.other = await this.versus.find(pass, request, this.bug);
     this.parts = { ...parts, of: addressOf(place) };
+    if (pass.tensor && !levelOf(place)) {
+      const layout = new Layout(width, pass.ids.length, pass.nLayer);
+      const { tiles } = tilesOf(layout, this.model.present.config);
+      await this.thumbs.fetch(tiles);
+    }
     return true;
   }
 

@@ -7,11 +7,21 @@ import torch
 
 from gpt2_edu import GPT2, GPT2Config, load_tokenizer
 from gpt2_edu.web import save_for_page
+from gpt2_site import one_pass
 from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 SLIDER = "how far the pass has come"
+
+
+# Each painting sets the box of the picture.
+PAINTED = """window.painted = 0;
+const set = Element.prototype.setAttribute;
+Element.prototype.setAttribute = function (name, value) {
+  if (name === "viewBox" && this.matches(".flow-picture")) window.painted++;
+  set.call(this, name, value);
+};"""
 
 
 def number(text: str) -> float:
@@ -28,6 +38,23 @@ def rows(shown) -> list[list[float]]:
 @pytest.fixture
 def station(exhibit):
     return exhibit("flow", text=MARSH, tensors="open")
+
+
+@pytest.mark.parametrize(
+    ("settings", "images"),
+    [
+        ({"text": MARSH, "tensors": "open"}, 20),
+        ({**one_pass.settings(), "tensors": "folded"}, 0),  # the model is not loaded
+    ],
+    ids=["computed", "stored"],
+)
+def test_it_is_painted_once_with_all_that_it_needs(exhibit, pages, settings, images):
+    context = {"viewport": {"width": 1001 + images, "height": 900}}  # a page of its own
+    pages.of(context).add_init_script(PAINTED)
+    shown = exhibit("flow", context=context, **settings)
+    assert shown.element.locator(".flow-picture image").count() == images  # of weights
+    shown.page.wait_for_timeout(500)  # what else might come
+    assert shown.page.evaluate("painted") == 1
 
 
 def test_every_station_shows_pythons_numbers_of_the_token(exhibit, crane):
