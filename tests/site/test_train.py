@@ -51,6 +51,9 @@ def test_a_page_opened_from_a_disk_trains(page, site):
     learn = train(page, 60)
     learn.get_by_role("button", name="train again").wait_for(timeout=LONG)
     assert step(learn) == 60
+    learn.get_by_role("button", name="use this model everywhere").click()
+    learn.get_by_text("This page now shows my 32 sentences, 60 steps.").wait_for(timeout=LONG)
+    assert "/book/train.html" in page.url
 
 
 def test_a_run_is_continued_after_a_reload(page, address):
@@ -112,14 +115,30 @@ def test_a_finished_run_is_opened_and_trained_further(page, address):
     assert step(learn) == 300
 
 
-def test_the_other_pages_show_the_model_that_was_trained(page, address):
+def test_one_press_shows_the_model_that_was_trained_on_the_other_pages(page, address):
     page.goto(f"{address}/book/train.html")
     learn = train(page, 200)
     learn.get_by_role("button", name="train again").wait_for(timeout=LONG)
     learn.get_by_role("button", name="use this model everywhere").click()
-    learn.get_by_text("All exhibits of the book now show my 32 sentences, 200 steps").wait_for()
-    learn.get_by_role("link", name="See it in the picture of the whole").click()
-    page.get_by_text("my 32 sentences, 200 steps").first.wait_for(timeout=LONG)
+    page.wait_for_url("**/book/model.html?text=*", timeout=LONG)
+    page.get_by_text("my 32 sentences, 200 steps answers.").first.wait_for(timeout=LONG)
+    page.get_by_role("button", name="back to the book’s model").wait_for()
+    page.go_back()
+    learn = awake(page)
+    learn.get_by_role("button", name=re.compile("open it|train again")).first.wait_for(timeout=LONG)
+
+
+def test_a_page_without_storage_keeps_the_model_and_says_so(page, address):
+    page.add_init_script("indexedDB.open = () => { throw new DOMException('denied') }")
+    page.goto(f"{address}/book/train.html")
+    learn = train(page, 60)
+    learn.get_by_role("button", name="train again").wait_for(timeout=LONG)
+    learn.get_by_role("button", name="use this model everywhere").click()
+    learn.get_by_text("This page now shows my 32 sentences, 60 steps.").wait_for(timeout=LONG)
+    assert "/book/train.html" in page.url
+    assert learn.get_by_role("link", name="See it in One pass").count() == 0
+    learn.get_by_role("button", name="write", exact=True).click()
+    learn.locator(".written").get_by_text(re.compile(r"\w")).wait_for(timeout=LONG)
 
 
 def test_the_first_page_leads_to_it_and_print_has_a_run(soup):

@@ -35,6 +35,7 @@ export class Side {
     this.says = ""; // what the run has to tell
     this.good = 0; // the step to go back to
     this.judging = false;
+    this.stored = false; // it can be continued on another visit
   }
 
   /** As if there had been no run. */
@@ -95,6 +96,7 @@ export class Side {
         return handle.close();
       }
       this.handle = handle;
+      this.stored = slot !== null;
       this.opened = handle.opened;
       this.says = [this.opened.note, denied].filter(Boolean).join(" ");
       if (saved && finished(saved)) await this.end("done");
@@ -189,6 +191,7 @@ export class Side {
     await handle.save();
     handle.leave();
     this.changed("state");
+    if (this.judged) this.judge().catch(() => {}); // how good it has become
   }
 
   /** What it can be continued from, once it has ended. @returns {Saved | null} */

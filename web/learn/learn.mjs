@@ -115,8 +115,9 @@ export function learn(page) {
    * @param {Element} what
    */
   function watch(what) {
-    const { top } = what.getBoundingClientRect();
-    if (top < HEADER || top > innerHeight / 3) what.scrollIntoView({ block: "start" });
+    const { top, bottom } = what.getBoundingClientRect();
+    if (top < HEADER || top > innerHeight / 3 || bottom > innerHeight)
+      what.scrollIntoView({ block: "start" });
   }
 
   const stop = () => each((side) => side.stop());
@@ -153,8 +154,9 @@ export function learn(page) {
     const busy = shown.some(({ handle, state }) => handle || state === "making");
     const live = shown.some(({ state }) => ["making", "running", "paused"].includes(state));
     element.toggleAttribute("data-live", live);
-    takeaway.set();
-    ends(shown.some(({ state }) => ["stopped", "done"].includes(state)) && !live);
+    const ended = shown.some(({ state }) => ["stopped", "done"].includes(state)) && !live;
+    takeaway.set(ended);
+    ends(ended);
     choices.element.hidden = live;
     if (first.rest && !second.plan) kept.set(first.rest, "here");
     kept.element.hidden = live || !kept.says;

@@ -2,7 +2,7 @@
 // he could read those before.
 
 import { make } from "../exhibits/dom.mjs";
-import { count, percent } from "./words.mjs";
+import { count, percent, rightOf } from "./words.mjs";
 
 /** @import { Mark, Side } from "./drive.mjs" */
 
@@ -107,9 +107,7 @@ export class Stories {
     this.strip.hidden = this.caption.hidden = last.read === null;
     if (last.read !== null) this.draw(marks.slice(-MOST));
     const twenty = counted.at(-1);
-    this.counted.textContent = twenty
-      ? `Of ${twenty.of} stories after ${count(twenty.step)} steps, ${twenty.right} were right.`
-      : "";
+    this.counted.textContent = twenty ? rightOf(twenty) : "";
   }
 
   /** @param {Mark[]} marks */

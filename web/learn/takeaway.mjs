@@ -1,9 +1,12 @@
-// What a reader does with the model: show it everywhere, save it, write with it.
+// What has come of a run, and what a reader does with the model: show it everywhere, save it, write
+// with it.
 
 import { make } from "../exhibits/dom.mjs";
+import { inWords } from "../exhibits/model_choice.mjs";
+import { kept } from "../exhibits/own.mjs";
 import { runs, save } from "./start.mjs";
 import { marked, verdict, whole } from "./stories.mjs";
-import { count } from "./words.mjs";
+import { result, rightOf } from "./words.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Side } from "./drive.mjs" */
@@ -12,6 +15,8 @@ const WORDS = 5; // of a text, which the picture of the whole begins with
 const LETTERS = 40; // at most
 const EXAMPLES = 4; // for the picture
 const READ = 10_000; // characters in which they are looked for
+const LEADS =
+  "It opens One pass with your model. Every exhibit of the book then shows it, until you press “the book’s model” below one of them.";
 
 /**
  * How texts begin, each beginning once.
@@ -28,7 +33,8 @@ export class Takeaway {
    * @param {Page} page
    * @param {() => Side} side  whose model is meant
    */
-  constructor({ model, complain }, side) {
+  constructor({ model }, side) {
+    this.model = model;
     this.side = side;
     this.seed = 0;
     /** @param {() => Promise<string>} act  what it did, in a sentence */
@@ -36,18 +42,15 @@ export class Takeaway {
       const one = make("button", {
         onclick: async () => {
           one.disabled = true;
-          try {
-            complain(await act());
-          } catch (error) {
-            complain(error);
-          }
+          this.told.textContent = await act().catch(inWords);
           one.disabled = false;
         },
       });
       one.textContent = name;
       return one;
     };
-    this.there = make("p", { hidden: true });
+    this.shown = 0; // the step of the text that is shown by itself
+    this.result = make("p", { class: "result" });
     this.prompt = make("input", { type: "text", "aria-label": "the beginning of a text" });
     this.written = make("p", { class: "story written" });
     this.judged = make("p", { class: "soft", role: "status" });
@@ -56,34 +59,25 @@ export class Takeaway {
     this.text = ""; // written so far
     this.forgot = false; // it was said that old tokens are
     this.prompt.addEventListener("keydown", (event) => event.key === "Enter" && write.click());
-    this.twenty = button("judge 20 stories", async () => {
-      const { right, of, step } = await this.side().judge();
-      return `Of ${of} stories after ${count(step)} steps, ${right} were right.`;
-    });
+    this.twenty = button("judge 20 stories", async () => rightOf(await this.side().judge()));
+    const everywhere = button("use this model everywhere", () => this.everywhere());
+    everywhere.classList.add("main");
+    this.there = make("p", { class: "soft" }, LEADS);
+    this.told = make("p", { class: "told", role: "status" });
     this.element = make(
       "section",
       { class: "takeaway", "aria-label": "take it along", hidden: true },
       make("p", { class: "head" }, "It is yours"),
-      make("div", { class: "write" }, this.prompt, write, this.twenty),
+      this.result,
       this.written,
       this.judged,
       this.further,
+      everywhere,
+      this.there,
+      make("div", { class: "write" }, this.prompt, write, this.twenty),
       make(
         "div",
         { class: "switchboard" },
-        button("use this model everywhere", async () => {
-          const files = await this.side().files();
-          const from = this.from();
-          const { name } = await model.use({ ...files, from });
-          const root = document.documentElement.dataset.content_root; // a page of the book
-          const [text = ""] = from ? [] : beginnings([this.side().marks.at(-1)?.story ?? ""]);
-          const query = text && `?${new URLSearchParams({ text })}`; // a reader's text is not sent
-          const href = `${root}book/model.html${query}`;
-          const link = make("a", { href }, "See it in the picture of the whole");
-          this.there.replaceChildren(link, ", or in any chapter.");
-          this.there.hidden = root === undefined;
-          return `All exhibits of the book now show ${name}, until you choose another.`;
-        }),
         button("save as a file", async () => {
           const files = await this.side().files();
           const file = (await runs()).download(files);
@@ -96,8 +90,30 @@ export class Takeaway {
           return `${folder.name} is saved. Unpack it: GPT2LMHeadModel.from_pretrained opens the folder.`;
         }),
       ),
-      this.there,
+      this.told,
     );
+  }
+
+  /** Make it the model of all exhibits, and go to the picture of the whole, if nothing is lost here. */
+  async everywhere() {
+    const side = this.side();
+    const from = this.from();
+    const { name } = await this.model.use({ ...(await side.files()), from });
+    const root = document.documentElement.dataset.content_root; // a page of the book
+    const [text = ""] = from ? [] : beginnings([side.marks.at(-1)?.story ?? ""]);
+    const query = text && `?${new URLSearchParams({ text })}`; // a reader's text is not sent
+    const href = `${root}book/model.html${query}`;
+    const goes = root !== undefined && (await kept())?.name === name; // else other pages lack it
+    const disk = location.protocol === "file:"; // some browsers keep nothing there for another page
+    if (goes && side.stored && !disk) {
+      location.assign(href);
+      return "";
+    }
+    this.there.hidden = !goes;
+    this.there.replaceChildren(make("a", { href }, "See it in One pass"), ", or in any chapter.");
+    if (goes && !disk)
+      return `All exhibits of the book now show ${name}, until you choose another.`;
+    return `This page now shows ${name}. The browser may not keep it for other pages: save it as a file, and choose that with “use your model” there.`;
   }
 
   /** @param {string} prompt */
@@ -140,16 +156,35 @@ export class Takeaway {
     return ended;
   }
 
-  set() {
+  /** @param {boolean} ended  nothing more is learned */
+  set(ended) {
     const side = this.side();
     const { plan, handle, reports, state } = side;
     this.element.hidden = !handle || state === "making" || !reports.length;
     this.twenty.hidden = !side.judged;
     const crane = plan?.data.kind === "crane";
     this.prompt.placeholder = crane ? "In the marsh, the crane" : "the beginning of a text";
-    if (state !== "making" && reports.length) return;
-    this.written.textContent = this.judged.textContent = this.text = ""; // of another model
+    if (state === "making" || !reports.length) this.clear(); // of another model
+    this.result.textContent = ended ? result(side) : "";
+    if (ended && !this.text) this.latest();
+  }
+
+  clear() {
+    this.written.textContent = this.judged.textContent = this.told.textContent = this.text = "";
+    this.there.replaceChildren(LEADS);
+    this.there.hidden = false;
     this.further.hidden = true;
     this.forgot = false;
+    this.shown = 0;
+  }
+
+  /** What the model wrote last, until the reader lets it write. */
+  latest() {
+    const { marks, plan } = this.side();
+    const last = marks.at(-1);
+    if (!last || last.step === this.shown) return;
+    this.shown = last.step;
+    this.written.replaceChildren(...marked(whole(last.story).text, last.failsAt));
+    this.judged.replaceChildren(...verdict(last, plan));
   }
 }

@@ -40,6 +40,26 @@ export function lossText(loss) {
 }
 
 /**
+ * How many of some stories were right.
+ * @param {{right: number, of: number, step: number}} counted
+ */
+export function rightOf({ right, of, step }) {
+  return `Of ${of} stories after ${count(step)} steps, ${right} were right.`;
+}
+
+/**
+ * What has come of a run, in a sentence.
+ * @param {Side} side
+ */
+export function result({ step, reports, marks, counted, plan }) {
+  const twenty = counted.at(-1);
+  if (twenty?.step === step) return rightOf(twenty);
+  const held = plan?.data.kind === "text" ? marks.at(-1)?.held : undefined;
+  const aside = held === undefined ? "" : `, and ${lossText(held)} on the text set aside`;
+  return `After ${count(step)} steps the loss is ${lossText(reports.at(-1)?.loss ?? NaN)}${aside}.`;
+}
+
+/**
  * Two runs beside each other.
  * @param {Side} first
  * @param {Side} second

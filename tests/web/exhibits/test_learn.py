@@ -529,6 +529,19 @@ def test_what_a_run_leaves_stands_where_it_was_watched(learn, ends):
     assert run.shown.sentence.startswith(last)
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["stories", "a text"])
+def test_a_phone_shows_what_came_of_a_run_and_what_to_do_next_at_once(learn, own):
+    run = learn({"every": 600}, context=PHONE)
+    (own_text(run) if own else run).train()
+    run.button("train again").wait_for()
+    came = r"loss is .* on the text set aside" if own else r"Of 20 .* 8,000 steps, 11 were right"
+    run.element.locator(".result", has_text=re.compile(came)).wait_for()
+    assert run.element.locator(".written").inner_text().startswith("One evening, Ada lost her key")
+    for part in (".result", ".written", ".takeaway .main", ".takeaway .main + p"):
+        box = run.element.locator(part).bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= 844, part
+
+
 def test_a_reader_who_writes_while_a_run_ends_stays_in_the_field(learn):
     run = own_text(learn({"every": 200})).train().seen("It is yours")
     field = run.element.get_by_label("the beginning of a text")
