@@ -119,6 +119,7 @@ def test_one_press_shows_the_model_that_was_trained_on_the_other_pages(page, add
     page.goto(f"{address}/book/train.html")
     learn = train(page, 200)
     learn.get_by_role("button", name="train again").wait_for(timeout=LONG)
+    learn.get_by_text("It opens One pass with your model.").wait_for()
     learn.get_by_role("button", name="use this model everywhere").click()
     page.wait_for_url("**/book/model.html?text=*", timeout=LONG)
     page.get_by_text("my 32 sentences, 200 steps answers.").first.wait_for(timeout=LONG)
@@ -133,6 +134,7 @@ def test_a_page_without_storage_keeps_the_model_and_says_so(page, address):
     page.goto(f"{address}/book/train.html")
     learn = train(page, 60)
     learn.get_by_role("button", name="train again").wait_for(timeout=LONG)
+    assert learn.get_by_text("It opens One pass").count() == 0
     learn.get_by_role("button", name="use this model everywhere").click()
     learn.get_by_text("This page now shows my 32 sentences, 60 steps.").wait_for(timeout=LONG)
     assert "/book/train.html" in page.url

@@ -15,8 +15,9 @@ const WORDS = 5; // of a text, which the picture of the whole begins with
 const LETTERS = 40; // at most
 const EXAMPLES = 4; // for the picture
 const READ = 10_000; // characters in which they are looked for
-const LEADS =
-  "It opens One pass with your model. Every exhibit of the book then shows it, until you press “the book’s model” below one of them.";
+const OPENS = "It opens One pass with your model. ";
+const SHOWS =
+  "Every exhibit of the book then shows it, until you press “the book’s model” below one of them.";
 
 /**
  * How texts begin, each beginning once.
@@ -27,6 +28,9 @@ function beginnings(texts) {
   const begun = words.map((some) => Array.from(some.join("").trim()).slice(0, LETTERS).join(""));
   return [...new Set(begun)].filter(Boolean);
 }
+
+/** Where the book's pages are, seen from this one; undefined elsewhere. */
+const rootOf = () => document.documentElement.dataset.content_root;
 
 export class Takeaway {
   /**
@@ -62,7 +66,8 @@ export class Takeaway {
     this.twenty = button("judge 20 stories", async () => rightOf(await this.side().judge()));
     const everywhere = button("use this model everywhere", () => this.everywhere());
     everywhere.classList.add("main");
-    this.there = make("p", { class: "soft" }, LEADS);
+    this.there = make("p", { class: "soft" });
+    this.used = false; // it is the model of all exhibits
     this.told = make("p", { class: "told", role: "status" });
     this.element = make(
       "section",
@@ -94,24 +99,30 @@ export class Takeaway {
     );
   }
 
-  /** Make it the model of all exhibits, and go to the picture of the whole, if nothing is lost here. */
+  /** Whether the page can be left for the picture of the whole, and nothing is lost. */
+  get leads() {
+    const { stored, handle } = this.side();
+    const disk = location.protocol === "file:"; // some browsers keep nothing there for another page
+    return Boolean(rootOf() !== undefined && stored && !handle?.trouble && !disk);
+  }
+
+  /** Make it the model of all exhibits, and go to the picture of the whole. */
   async everywhere() {
     const side = this.side();
     const from = this.from();
     const { name } = await this.model.use({ ...(await side.files()), from });
-    const root = document.documentElement.dataset.content_root; // a page of the book
     const [text = ""] = from ? [] : beginnings([side.marks.at(-1)?.story ?? ""]);
     const query = text && `?${new URLSearchParams({ text })}`; // a reader's text is not sent
-    const href = `${root}book/model.html${query}`;
-    const goes = root !== undefined && (await kept())?.name === name; // else other pages lack it
-    const disk = location.protocol === "file:"; // some browsers keep nothing there for another page
-    if (goes && side.stored && !disk) {
+    const href = `${rootOf() ?? ""}book/model.html${query}`;
+    const stays = rootOf() !== undefined && (await kept())?.name === name; // for other pages
+    if (stays && this.leads) {
       location.assign(href);
       return "";
     }
-    this.there.hidden = !goes;
+    this.used = true;
+    this.there.hidden = !stays;
     this.there.replaceChildren(make("a", { href }, "See it in One pass"), ", or in any chapter.");
-    if (goes && !disk)
+    if (stays && location.protocol !== "file:")
       return `All exhibits of the book now show ${name}, until you choose another.`;
     return `This page now shows ${name}. The browser may not keep it for other pages: save it as a file, and choose that with “use your model” there.`;
   }
@@ -165,14 +176,14 @@ export class Takeaway {
     const crane = plan?.data.kind === "crane";
     this.prompt.placeholder = crane ? "In the marsh, the crane" : "the beginning of a text";
     if (state === "making" || !reports.length) this.clear(); // of another model
+    if (!this.used) this.there.textContent = (this.leads ? OPENS : "") + SHOWS;
     this.result.textContent = ended ? result(side) : "";
     if (ended && !this.text) this.latest();
   }
 
   clear() {
     this.written.textContent = this.judged.textContent = this.told.textContent = this.text = "";
-    this.there.replaceChildren(LEADS);
-    this.there.hidden = false;
+    this.used = this.there.hidden = false;
     this.further.hidden = true;
     this.forgot = false;
     this.shown = 0;
