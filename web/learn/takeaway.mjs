@@ -54,7 +54,7 @@ export class Takeaway {
       return one;
     };
     this.shown = 0; // the step of the text that is shown by itself
-    this.result = make("p", { class: "result" });
+    this.result = make("p", { class: "result", role: "status" });
     this.prompt = make("input", { type: "text", "aria-label": "the beginning of a text" });
     this.written = make("p", { class: "story written" });
     this.judged = make("p", { class: "soft", role: "status" });
@@ -63,7 +63,10 @@ export class Takeaway {
     this.text = ""; // written so far
     this.forgot = false; // it was said that old tokens are
     this.prompt.addEventListener("keydown", (event) => event.key === "Enter" && write.click());
-    this.twenty = button("judge 20 stories", async () => rightOf(await this.side().judge()));
+    this.twenty = button("judge 20 stories", async () => {
+      await this.side().judge(); // the first line says what came of it
+      return "";
+    });
     const everywhere = button("use this model everywhere", () => this.everywhere());
     everywhere.classList.add("main");
     this.there = make("p", { class: "soft" });
@@ -177,7 +180,9 @@ export class Takeaway {
     this.prompt.placeholder = crane ? "In the marsh, the crane" : "the beginning of a text";
     if (state === "making" || !reports.length) this.clear(); // of another model
     if (!this.used) this.there.textContent = (this.leads ? OPENS : "") + SHOWS;
-    this.result.textContent = ended ? result(side) : "";
+    const twenty = side.counted.at(-1);
+    const came = ended ? result(side) : twenty ? rightOf(twenty) : "";
+    if (came !== this.result.textContent) this.result.textContent = came; // it is read aloud
     if (ended && !this.text) this.latest();
   }
 
