@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import platform
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +75,45 @@ def alternate(
             taken[name].append(seconds(contenders[name], device))
         order.reverse()
     return taken
+
+
+def alternate_apart(
+    contenders: Mapping[str, Callable[[], Callable[[], object]]],
+    rounds: int,
+    device: torch.device,
+    *,
+    warm_up: int = 2,
+) -> dict[str, list[float]]:
+    """The same with a process for each contender: threads that one keeps would slow the others.
+
+    A contender is a function that can be pickled and makes what is run.
+    """
+    runs: dict[str, Callable[[], object]] = {}
+    processes = multiprocessing.get_context("spawn")
+    with ExitStack() as stack:
+        for name, make in contenders.items():
+            here, there = processes.Pipe()
+            process = processes.Process(target=_serve, args=(make, there), daemon=True)
+            process.start()
+            stack.callback(process.kill)
+            there.close()
+            here.recv()  # it is made; EOFError if it failed
+
+            def run(pipe: Connection = here) -> None:
+                pipe.send(None)
+                pipe.recv()
+
+            runs[name] = run
+        return alternate(runs, rounds, device, warm_up=warm_up)
+
+
+def _serve(make: Callable[[], Callable[[], object]], pipe: Connection) -> None:
+    run = make()
+    pipe.send(None)
+    while True:
+        pipe.recv()
+        run()
+        pipe.send(None)
 
 
 def hardware_rates(

@@ -3,7 +3,8 @@
 "ours" is ``generate(fast.pack(model, torch.bfloat16), …)``, int8 and int4 are
 ``fast.pack(quantize(model, …))``, "not packed" is the plain model. The step of one token is
 compiled for "compiled", where in int8 four integers make a word. The limit of each row is what is
-possible if weights and cache are read at the rate at which torch reads memory in the same rounds.
+possible if weights and cache are read at the rate at which torch reads memory. Each contender has a
+process of its own, because the threads of one library slow another's that share its process.
 "ratios" compares rounds: ours beside another's, how many times its tokens per second. A profile
 says where the time of one token goes, and a second task what a token costs late in a text and early
 in it.
@@ -14,6 +15,8 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the repository: no install needed
@@ -21,8 +24,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the repository: 
 import torch
 
 from benchmarks import contenders
-from benchmarks.common import Report, Row, alternate, parser, random_ids, rounds
-from gpt2_edu import GPT2, fast, flops, stream
+from benchmarks.common import (
+    Report,
+    Row,
+    alternate,
+    alternate_apart,
+    parser,
+    random_ids,
+    rounds,
+)
+from gpt2_edu import GPT2, GPT2Config, fast, flops, stream
 from gpt2_edu.machine.measure import seconds
 from gpt2_edu.quantize import quantize
 
@@ -51,6 +62,18 @@ PARTS = {  # of a token: how the names of their operations begin
 }
 
 
+OURS = (
+    "ours",
+    "ours, int8",
+    "ours, int4",
+    "ours, float32",
+    "ours, float32, not packed",
+    "ours, compiled",
+    "ours, int8, compiled",
+    "ours, float32, compiled",
+)
+
+
 def main(argv: list[str] | None = None) -> None:
     options = parser(__doc__, device="cpu").parse_args(argv)
     device = torch.device(options.device)
@@ -65,56 +88,47 @@ def main(argv: list[str] | None = None) -> None:
     )
     idx = random_ids(1, prompt, config.vocab_size, device)
     plain = contenders.ours(config, device)
-    int8, int4 = quantize(plain), quantize(plain, 4, None if options.quick else 32)
-    weights = {"float32": plain.nbytes(), "int8": int8.nbytes(), "int4": int4.nbytes()}
-    weights["bfloat16"] = plain.nbytes() // 2
-    models = {
-        "ours": fast.pack(plain, torch.bfloat16),
-        "ours, int8": fast.pack(int8),
-        "ours, int4": fast.pack(int4),
-        "ours, float32": fast.pack(plain),
-        "ours, float32, not packed": plain,
-    }
-    runs = {name: contenders.our_generation(model, idx, new) for name, model in models.items()}
-    for name, model in {
-        "ours": fast.pack(plain, torch.bfloat16, for_compiler=True),
-        "ours, int8": fast.pack(int8, for_compiler=True),
-        "ours, float32": plain,
-    }.items():
-        predict = fast.Compiled(model, 1, prompt + new)
-        runs[f"{name}, compiled"] = contenders.our_generation(model, idx, new, predict=predict)
+    weights = {"float32": plain.nbytes(), "bfloat16": plain.nbytes() // 2}
+    weights |= {kind: quantised(plain, kind).nbytes() for kind in ("int8", "int4")}
+    names = list(OURS)
     if contenders.has_transformers():
-        for kind in ("float32", "bfloat16"):
-            theirs = contenders.theirs(config, device, getattr(torch, kind))
-            runs[f"transformers, {kind}"] = contenders.their_generation(theirs, idx, new)
+        names += ["transformers, float32", "transformers, bfloat16"]
     if contenders.has_ctranslate2():
-        runs |= contenders.ctranslate2_generations(plain, idx, new, ("float32", "int8"))
+        names += ["CTranslate2, float32", "CTranslate2, int8"]
+    makers = {name: partial(make, name, config, idx, new) for name in names}
+    if options.quick:
+        taken = alternate({name: made() for name, made in makers.items()}, rounds(options), device)
+    else:
+        taken = alternate_apart(makers, rounds(options), device, warm_up=1)
 
     memory = torch.ones(2**18 if options.quick else 2**27)  # more than any cache holds
-    taken = alternate(runs | {"memory": memory.sum}, rounds(options), device, warm_up=1)
-    rate = memory.nbytes / statistics.median(taken.pop("memory"))
+    times = alternate({"memory": memory.sum}, rounds(options), device)
+    rate = memory.nbytes / statistics.median(times["memory"])
     report.rates = {"memory, read, bytes/s": rate}
     cache = flops.cache_bytes_per_token(config, "float32") * (prompt + new // 2)
-    for name, times in taken.items():
+    for name, seconds_ in taken.items():
         kind = next((kind for kind in weights if kind in name), "bfloat16")
-        report.add_rates("decode", {name: times}, new, "tokens/s", rate / (weights[kind] + cache))
+        report.add_rates(
+            "decode", {name: seconds_}, new, "tokens/s", rate / (weights[kind] + cache)
+        )
     report.extra["ratios"] = {
         name: statistics.median(b / a for a, b in zip(taken[one], taken[other], strict=True))
         for name, (one, other) in RATIOS.items()
         if other in taken
     }
     report.extra["milliseconds of a token"] = {
-        name: by_part(models[name], idx, steps)
+        name: by_part(our_model(name, plain), idx, steps)
         for name in ("ours, float32", "ours", "ours, int8", "ours, int4")
     }
     for title, figures in report.extra.items():
         print(title, *(f"  {name}: {shown(figure)}" for name, figure in figures.items()), sep="\n")
 
+    model = our_model("ours", plain)
     by_length = {length: [] for length in lengths}
     for _ in range(rounds(options)):
         for length in lengths:
             ids = random_ids(1, length, config.vocab_size, device)
-            by_length[length].append(one_token(models["ours"], ids, steps))
+            by_length[length].append(one_token(model, ids, steps))
     early, late = (by_length[length] for length in lengths)
     report.rows += [
         Row(f"a token after {lengths[0]}", "ours", early, "s", higher_is_better=False),
@@ -128,6 +142,36 @@ def main(argv: list[str] | None = None) -> None:
         ),
     ]
     report.finish(options.json)
+
+
+def make(name: str, config: GPT2Config, idx: torch.Tensor, new: int) -> Callable[[], object]:
+    """A contender: what generates its text."""
+    plain, (whose, *how) = contenders.ours(config, idx.device), name.split(", ")
+    if whose == "transformers":
+        theirs = contenders.theirs(config, idx.device, getattr(torch, how[0]))
+        return contenders.their_generation(theirs, idx, new)
+    if whose == "CTranslate2":
+        # In float32, too, in which its text is compared with ours.
+        return contenders.ctranslate2_generations(plain, idx, new, ("float32", how[0]))[name]
+    model, settings = our_model(name, plain), {}
+    if "compiled" in how:
+        settings["predict"] = fast.Compiled(model, 1, idx.size(1) + new)
+    return contenders.our_generation(model, idx, new, **settings)
+
+
+def our_model(name: str, plain: GPT2) -> GPT2:
+    """Our model as the name of a contender says; bfloat16 if it says no type."""
+    for kind in ("int8", "int4"):
+        if kind in name:
+            return fast.pack(quantised(plain, kind), for_compiler="compiled" in name)
+    if "float32" not in name:
+        return fast.pack(plain, torch.bfloat16, for_compiler="compiled" in name)
+    return fast.pack(plain) if name == "ours, float32" else plain
+
+
+def quantised(plain: GPT2, kind: str) -> GPT2:
+    """In int8 with a scale for each row, in int4 for 32 columns, or fewer in a tiny model."""
+    return quantize(plain) if kind == "int8" else quantize(plain, 4, min(32, plain.config.n_embd))
 
 
 def by_part(model: GPT2, idx: torch.Tensor, steps: int) -> dict[str, float]:

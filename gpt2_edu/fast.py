@@ -272,12 +272,14 @@ class PackedWords(Packed):
 
     A word of 32 bits holds the integers of one column and of 4 rows, or 8 in 4 bits. Of this the
     compiler makes one loop, which reads each word once, takes it apart by shifts, and adds up all
-    its rows at a time; inputs and sums are floats. Uncompiled, the matrix is made of floats first.
+    its rows at a time; inputs and sums are floats. Uncompiled, as for a prompt, the layer is what
+    ``pack`` makes of it otherwise, in as many bytes again.
     """
 
     def __init__(self, linear: QuantizedLinear) -> None:
         super().__init__(linear)
         self.bits = linear.bits
+        self.uncompiled = packed_layer(linear, linear.scales.dtype).forward
         held = 32 // self.bits
         integers = linear.integers
         if self.bits == 4:
@@ -299,8 +301,10 @@ class PackedWords(Packed):
         return [self.words << first - i >> first for i in range(0, 32, self.bits)]
 
     def forward(self, x: Tensor) -> Tensor:
+        if not torch.compiler.is_compiling():
+            return self.uncompiled(x)
         rows = x.reshape(-1, self.in_features)  # (M, in)
-        if len(rows) > FEW_ROWS or not torch.compiler.is_compiling():
+        if len(rows) > FEW_ROWS:
             return F.linear(x, self.weight.to(x.dtype), self.bias)
         sums = [(part.unsqueeze(1) * rows.float()).sum(dim=-1) for part in self.parts()]
         y = torch.cat(sums)[: self.out_features].t() * self.scales  # (M, out)

@@ -11,6 +11,7 @@ import math
 import multiprocessing
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -84,7 +85,7 @@ def test_a_quick_run_writes_a_whole_file(name, tmp_path, capsys, monkeypatch, mi
         monkeypatch.setattr(script.multiprocessing, "get_context", lambda kind: forked)
     if name == "own_text":  # test_proposal.py measures it
         monkeypatch.setattr(script, "training_rate", lambda *device: 1e9)
-    if name == "speed_ladder":
+    if name in {"cpu_generation", "speed_ladder"}:
         monkeypatch.setattr(torch, "compile", as_it_is)
     if name == "in_page":
         monkeypatch.setattr(script, "onnx_graph", lambda config, weights: None)
@@ -107,6 +108,16 @@ def test_a_quick_run_writes_a_whole_file(name, tmp_path, capsys, monkeypatch, mi
     assert len(set(named)) == len(named)
     if name.startswith("cpu"):
         assert named[0][1] == "ours" and any("transformers" in who for _, who in named)
+
+
+def test_contenders_that_take_turns_in_processes_of_their_own():
+    """Each runs twice to be warm, and in three rounds; this process does not sleep for it."""
+    wait = partial(time.sleep, 0.05)
+    taken = common.alternate_apart(
+        {"waits": partial(partial, wait), "none": partial(partial, int)}, 3, CPU
+    )
+    assert [len(times) for times in taken.values()] == [3, 3]
+    assert min(taken["waits"]) >= 0.05
 
 
 def test_the_probabilities_of_an_ngram_model_sum_to_one():
