@@ -28,7 +28,7 @@ LIMITS = {  # kB
     "scale": 9,
     "card": 12,  # most of it sentences
     "live": 63,
-    "learn": 17,  # the choices, the curve, stories, heads, gradients, and every refusal
+    "learn": 18,  # the choices, the curve, stories, heads, gradients, ways on, every refusal
     "reward": 12,
     "scaling": 12,
 }
