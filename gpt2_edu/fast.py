@@ -394,9 +394,9 @@ class Compiled(Cached):
         cache = FixedCache(model.config, batch_size, max_len, device, like.k[0].dtype)
         super().__init__(model, cache, padding)
         self.ids = torch.zeros(batch_size, dtype=torch.int64, device=device)
-        how: dict[str, Any] = {"mode": "reduce-overhead"}
-        if device.type == "cpu":  # a * b + c may be one instruction
-            how = {"options": {"cpp.enable_floating_point_contract_flag": "fast"}}
+        how: dict[str, Any] = {"options": {"cpp.enable_floating_point_contract_flag": "fast"}}
+        if device.type == "cuda":  # elsewhere a * b + c may be one instruction
+            how = {"mode": "reduce-overhead"}
         self.step = torch.compile(self.one_token, fullgraph=True, dynamic=False, **how)
 
     def one_token(self, ids: Tensor, code: str) -> Tensor:
