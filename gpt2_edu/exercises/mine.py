@@ -96,8 +96,10 @@ def my_gpt2(name: str) -> ModuleType:
     else:
         count = "Both" if len(parts) == 2 else f"All {len(parts)}"
         print(f"{count} parts are the book's: {FILE} has none of them yet.")
-    books = {part: source for part, (_, source) in book_parts(name).items()}
-    return make_module(steps_until(name), books)
+    until = steps_until(name)
+    books = [source for _, source in book_parts(name).values()]
+    text = "\n\n\n".join(["\n".join(imports_of(until)), *books]) + "\n"
+    return make_module(until, {}, text=text)
 
 
 # ---- Checking

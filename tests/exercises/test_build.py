@@ -21,7 +21,7 @@ from gpt2_edu.exercises.checking import examine_with
 from gpt2_edu.exercises.exercise import Exercise, changed, find_step, steps
 from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
 from gpt2_edu.exercises.source import definitions, source_of
-from gpt2_edu.exercises.step import current, steps_until
+from gpt2_edu.exercises.step import book_parts, current, steps_until
 from gpt2_edu.training import plain
 from gpt2_site.chapters import chapters
 from tests.exercises.conftest import missing_names
@@ -474,8 +474,11 @@ def test_while_the_book_is_made_nothing_is_written(monkeypatch, capsys):
     build_book("mlp")
     assert not Path(FILE).exists()
     capsys.readouterr()
-    assert my_gpt2("mlp").MLP(6)
+    mine = my_gpt2("mlp")
+    assert mine.MLP(6)
     assert capsys.readouterr().out.startswith("All ")
+    text = "".join(linecache.getlines(mine.__file__))  # one text, which readers can print
+    assert set(definitions(text)) == set(book_parts("mlp"))
 
 
 def test_of_two_definitions_in_one_file_the_one_that_is_given_is_taken():
