@@ -16,7 +16,7 @@ import torch
 import gpt2_edu
 from gpt2_edu import GPT2, crane, generate, load_tokenizer, stream, trace
 from gpt2_edu.analysis.heads import attention_statistics
-from gpt2_edu.exercises import build, checking, my_gpt2
+from gpt2_edu.exercises import build, checking, my_gpt2, repairing
 from gpt2_edu.exercises.checking import examine_with
 from gpt2_edu.exercises.exercise import Exercise, changed, find_step, steps
 from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
@@ -34,6 +34,14 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
     return tmp_path
+
+
+@pytest.fixture
+def no_search(monkeypatch):
+    """Without the search for two mistakes, or for one change: test_explanations.py and
+    test_repairing.py have it, and it takes seconds."""
+    monkeypatch.setattr(checking, "PAIRS", 0)
+    monkeypatch.setattr(repairing, "SECONDS", 0)
 
 
 @pytest.fixture(params=steps())
@@ -519,6 +527,7 @@ def test_unknown_chapters_and_parts_are_refused(capsys):
     assert "got 3" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("no_search")
 def test_a_part_that_needs_other_cells_is_reported(capsys):
     assert not build_changed("mask", ("masked_scores.softmax(dim=-1)", "helper(masked_scores)"))
     out = capsys.readouterr().out
@@ -578,6 +587,7 @@ def test_a_part_that_needs_other_cells_is_reported(capsys):
         ("attention", "super().__init__()", "pass", "Begin `__init__` with `super().__init__()`"),
     ],
 )
+@pytest.mark.usefixtures("no_search")
 def test_what_a_missing_name_was_to_be_is_said(name, right, wrong, message, capsys):
     assert build_changed(name, (right, wrong)) is False
     out = capsys.readouterr().out
@@ -617,6 +627,7 @@ def test_one_part_is_judged_while_the_other_is_unfinished(name, slip, left, mess
     assert not Path(FILE).exists()
 
 
+@pytest.mark.usefixtures("no_search")
 def test_a_part_is_checked_with_the_books_other_while_that_is_unfinished(capsys):
     step = find_step("attention")
     left = {"attention": definitions(step.start)["attention"]}
@@ -734,8 +745,8 @@ STARTS = "torch.randint(len(ids) - T, (batch_size,))"
         ("training", "return losses", "return [99.0] * steps", "train: 40"),
     ],
 )
-def test_slips_are_found_and_named(name, right, wrong, message, capsys, monkeypatch):
-    monkeypatch.setattr("gpt2_edu.exercises.checking.PAIRS", 0)  # no two mistakes at once
+@pytest.mark.usefixtures("no_search")
+def test_slips_are_found_and_named(name, right, wrong, message, capsys):
     assert build_changed(name, (right, wrong)) is False
     assert message in capsys.readouterr().out
 
