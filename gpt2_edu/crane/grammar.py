@@ -41,6 +41,10 @@ class Grammar:
         source = parse_grammar(page)
         self.tables = source.tables
         self.lists = _lists(source)
+        self._words = {  # of each entry; None if it has slots
+            name: [None if any(isinstance(i, Slot) for i in e.items) else e.items for e in entries]
+            for name, entries in self.lists.items()
+        }
         entries = chain.from_iterable(self.lists.values())
         slots = [item for entry in entries for item in entry.items if isinstance(item, Slot)]
         # A variable is defined by the slots that name it, always from the same list.
@@ -73,12 +77,12 @@ class Grammar:
 
     def words(self, value: Value) -> tuple[str, ...]:
         """The words of an entry. Raises ValueError if it contains slots."""
-        items = self.lists[value[0]][value[1]].items
-        if not all(isinstance(item, str) for item in items):
+        words = self._words[value[0]][value[1]]
+        if words is None:
             raise ValueError(
                 f"an entry of {short_repr(value[0])} has slots, so it cannot be repeated"
             )
-        return items  # type: ignore[return-value]
+        return words
 
     # ---- Filling a slot
 

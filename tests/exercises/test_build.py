@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch):
 def no_search(monkeypatch):
     """Without the search for two mistakes, or for one change: test_explanations.py and
     test_repairing.py have it, and it takes seconds."""
-    monkeypatch.setattr(checking, "PAIRS", 0)
+    monkeypatch.setattr(checking, "_two_mistakes", lambda *_: None)
     monkeypatch.setattr(repairing, "SECONDS", 0)
 
 

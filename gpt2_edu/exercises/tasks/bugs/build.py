@@ -65,7 +65,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, bug: str) -> Tensor:
 def patient(bug: str) -> nn.Module:
     """A small GPT-2 made of the book's answers, with a bug in it; the one before has it, too."""
     vars(book().mine)["attention"] = partial(attention, bug=bug)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     model = book().mine.GPT2(*SIZES)
     if bug == "not repeatable":
         model.ln_f = nn.Sequential(model.ln_f, nn.Dropout(0.5))
@@ -89,7 +89,7 @@ def patient(bug: str) -> nn.Module:
 
 
 def use(mine: Any, bug: str, idx: Tensor) -> Any:
-    torch.manual_seed(1)
+    torch.default_generator.manual_seed(1)
     found = mine.audit(patient(bug), idx)
     return list(found) if isinstance(found, tuple) else found
 

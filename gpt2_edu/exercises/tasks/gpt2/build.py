@@ -323,7 +323,7 @@ def theirs(sizes: tuple[int, ...]) -> model.GPT2:
 
 
 def use(mine: Any, what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     whole = mine.GPT2(*sizes)
     if what == "tied":
         return whole.lm_head.weight is whole.embeddings.wte.weight
@@ -334,7 +334,7 @@ def use(mine: Any, what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
         return whole(idx)
     if what == "window":
         whole.forward = lambda idx: picky(idx, sizes)
-    torch.manual_seed(1)
+    torch.default_generator.manual_seed(1)
     return mine.generate(whole, idx, 6)
 
 
@@ -389,7 +389,7 @@ def right(what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
     whole = theirs(sizes)
     if what == "logits":
         return whole(idx)[0]
-    torch.manual_seed(1)
+    torch.default_generator.manual_seed(1)
     for _ in range(6):
         seen = idx[:, -sizes[1] :]
         logits = picky(seen, sizes) if what == "window" else whole(seen)[0]

@@ -226,7 +226,7 @@ def table(V: int) -> nn.Embedding:
 
 
 def use(part: Any, what: str, ids: Tensor, *given: Any) -> Any:
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     if what == "batch":
         pair = part.batch(ids, *given)
         good = isinstance(pair, list | tuple) and len(pair) == 2

@@ -326,7 +326,7 @@ MODELS = {"decay": Tilted, "clip": Tilted, "portions": Quarrelling}
 def use(mine: Any, what: str, *given: Any) -> Any:
     if what == "rate":
         return [mine.rate(*case) for case in given]
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     ids, steps, batch_size, T, lr, more = given
     model = MODELS.get(what, table)(11)
     read = reading(model)

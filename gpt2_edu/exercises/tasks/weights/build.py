@@ -227,7 +227,7 @@ class WrongName(RuntimeError):
 def use(mine: Any, what: str, idx: Tensor) -> Labelled:
     try:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+            torch.default_generator.manual_seed(0)
             whole = mine.load(folder(what))
         is_model = isinstance(whole, nn.Module)
         if not is_model:
