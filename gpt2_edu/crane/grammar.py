@@ -41,9 +41,8 @@ class Grammar:
         source = parse_grammar(page)
         self.tables = source.tables
         self.lists = _lists(source)
-        self._words = {  # of each entry; None if it has slots
-            name: [None if any(isinstance(i, Slot) for i in e.items) else e.items for e in entries]
-            for name, entries in self.lists.items()
+        self._words = {
+            name: [_words(entry) for entry in entries] for name, entries in self.lists.items()
         }
         entries = chain.from_iterable(self.lists.values())
         slots = [item for entry in entries for item in entry.items if isinstance(item, Slot)]
@@ -261,3 +260,9 @@ def _lists(source: Source) -> dict[str, tuple[Alternative, ...]]:
 def crane_world() -> Grammar:
     """The grammar of grammar.md."""
     return Grammar((files("gpt2_edu.crane") / "grammar.md").read_text(encoding="utf-8"))
+
+
+def _words(entry: Alternative) -> tuple[str, ...] | None:
+    """The words of an entry; None if it has slots."""
+    words = tuple(item for item in entry.items if isinstance(item, str))
+    return words if len(words) == len(entry.items) else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .grammar import EVERYTHING, STARTS, Grammar, crane_world
-from .parsing import Choice, State, initial_state, next_steps, scan_words
+from .parsing import Choice, State, initial_state, next_steps, scan_words, steps_by_word
 
 _BEAM_WIDTH = 300  # parses kept after each word of an ungrammatical text
 _MISTAKE_COST = 20.0  # nats that a mistake adds to the surprisal of a parse
@@ -56,10 +56,13 @@ def judge(text: str) -> Verdict:
 
 
 def _judge(grammar: Grammar, text: str) -> Verdict:
-    findings = _parse_with_mistakes(grammar, text)
+    kind, fails_at, expected = _parse(grammar, text)
+    findings = _parse_with_mistakes(grammar, text, grammatical=kind is not None)
     tested = [finding for finding in findings if not isinstance(finding, Sense)]
     return Verdict(
-        *_parse(grammar, text),
+        kind,
+        fails_at,
+        expected,
         dict(sorted(Counter(phenomenon for phenomenon, _ in tested).items())),
         dict(sorted(Counter(phenomenon for phenomenon, right in tested if right).items())),
         tuple(finding for finding in findings if isinstance(finding, Sense)),
@@ -70,14 +73,10 @@ def _parse(grammar: Grammar, text: str) -> tuple[str | None, int | None, tuple[s
     """The text's kind; or None, the index where it fails, and the words possible there."""
     states = {(start, initial_state(grammar, start)): None for start in STARTS}
     for word, at in scan_words(text):
-        ways = [
-            (start, candidate, after)
-            for start, state in states
-            for candidate, after, _ in next_steps(grammar, state, EVERYTHING)
-        ]
-        states = {(start, after): None for start, candidate, after in ways if candidate == word}
+        ways = [(start, steps_by_word(grammar, state, EVERYTHING)) for start, state in states]
+        states = {(start, after): None for start, steps in ways for after, _ in steps.get(word, ())}
         if not states:
-            return None, at, tuple(sorted({candidate for _, candidate, _ in ways}))
+            return None, at, tuple(sorted({str(word) for _, steps in ways for word in steps}))
     return next(start for start, _ in states), None, ()
 
 
@@ -92,8 +91,11 @@ class _PartialParse(NamedTuple):
     findings: tuple[_Finding, ...]
 
 
-def _parse_with_mistakes(grammar: Grammar, text: str) -> list[_Finding]:
-    """The findings of the lowest-cost parse, up to where the text can be parsed."""
+def _parse_with_mistakes(grammar: Grammar, text: str, grammatical: bool) -> list[_Finding]:
+    """The findings of the lowest-cost parse, up to where the text can be parsed.
+
+    That of a grammatical text has no mistakes.
+    """
     parses = {
         initial_state(grammar, name): _PartialParse((0, i * _SENTENCE_COST), ())
         for i, name in enumerate(STARTS)
@@ -101,13 +103,15 @@ def _parse_with_mistakes(grammar: Grammar, text: str) -> list[_Finding]:
     for word, at in scan_words(text):
         found: dict[State, _PartialParse] = {}
         for state, parse in parses.items():
-            for candidate, after, choices in next_steps(
-                grammar, state, EVERYTHING, distractor=word
-            ):
-                if candidate == word:
-                    new = _extend(grammar, parse, choices, at)
-                    if after not in found or new.cost < found[after].cost:
-                        found[after] = new
+            if grammatical:
+                steps = steps_by_word(grammar, state, EVERYTHING).get(word, [])
+            else:
+                ways = next_steps(grammar, state, EVERYTHING, distractor=word)
+                steps = [(after, choices) for other, after, choices in ways if other == word]
+            for after, choices in steps:
+                new = _extend(grammar, parse, choices, at)
+                if after not in found or new.cost < found[after].cost:
+                    found[after] = new
         if not found:
             break
         parses = dict(sorted(found.items(), key=lambda entry: entry[1].cost)[:_BEAM_WIDTH])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from .grammar import Grammar, Memory
@@ -99,3 +100,14 @@ def next_steps(
             for new in reversed(items):
                 expanded = (new, expanded)
             agenda.append((expanded, after, capital, (*choices, (item, memory, probability))))
+
+
+@lru_cache(maxsize=1000)  # texts have many states in common, and a state has many steps
+def steps_by_word(
+    grammar: Grammar, state: State, mode: str
+) -> dict[str | None, list[tuple[State, tuple[Choice, ...]]]]:
+    """The steps to each next word: the states after it, and the slots filled to reach them."""
+    found: dict[str | None, list[tuple[State, tuple[Choice, ...]]]] = {}
+    for word, after, choices in next_steps(grammar, state, mode):
+        found.setdefault(word, []).append((after, choices))
+    return found

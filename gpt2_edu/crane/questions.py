@@ -16,7 +16,7 @@ from typing import Any
 from ..machine.messages import join_some, short_repr
 from .grammar import EVERYTHING, Grammar, Value, crane_world
 from .notation import Item, Slot, Table, alternatives, parse_grammar
-from .parsing import State, initial_state, join_words, next_steps, scan_words
+from .parsing import State, initial_state, join_words, scan_words, steps_by_word
 from .sampling import SplitMix64, _sample_once
 
 Facts = Mapping[str, str]
@@ -281,9 +281,8 @@ def _read(story: str) -> Facts:
     for word, _ in scan_words(story):
         found: dict[State, Any] = {}
         for state, chain in states.items():
-            for candidate, after, choices in next_steps(grammar, state, EVERYTHING):
-                if candidate == word:
-                    found.setdefault(after, (chain, len(words), choices))
+            for after, choices in steps_by_word(grammar, state, EVERYTHING).get(word, ()):
+                found.setdefault(after, (chain, len(words), choices))
         if not found:
             raise ValueError(f"this is no story of Crane World: {short_repr(story)}")
         states = found
