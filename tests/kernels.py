@@ -15,6 +15,7 @@ from typing import Any
 
 import jupyter_client.provisioning.local_provisioner
 
+sys.modules["rfc3987_syntax"] = None  # jsonschema builds its grammar for a second, for nothing here
 MODULES = ("ipykernel.kernelapp", "matplotlib.pyplot", "gpt2_edu.exhibits", "gpt2_edu.exercises")
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(list(MODULES))

@@ -185,7 +185,7 @@ def test_without_a_tokenizer_it_is_a_model_that_asks_for_one(file, model):
         packed(bytes(range(256)) + b"\0\0\0\1"),
         packed(bytes(range(256)) + b"\0\0\1\0" * 2),
         packed(bytes(range(256)) + b"".join(2 * n.to_bytes(2, "little") for n in range(255, 300))),
-        packed(bytes(2**28)),
+        packed(bytes(2**24)),
     ],
 )
 def test_a_damaged_tokenizer_is_named(file, damaged):
