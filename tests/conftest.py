@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that reaches for the network should say so
 # Compiled code in this cache may use instructions that a capped processor has not.
@@ -30,18 +32,31 @@ def missing():
     return pytest.fail if os.environ.get("CI") else pytest.skip
 
 
-@pytest.fixture(scope="module")  # its event loop should not outlive the tests that need it
-def chromium(missing) -> Iterator:
-    """What starts it, with more flags."""
-    with starter(missing) as launch:
-        yield launch
+running = ExitStack()  # Chromium and its driver, for all files of a folder
+kept: dict[str, Any] = {}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """The driver's event loop should not outlive the folder whose tests need it."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        kept.clear()
+        running.close()
 
 
 @pytest.fixture(scope="module")
-def browser(chromium) -> Iterator:
-    browser = chromium()
-    yield browser
-    browser.close()
+def chromium(missing) -> Callable[..., Any]:
+    """What starts it, with more flags."""
+    if "launch" not in kept:
+        kept["launch"] = running.enter_context(starter(missing))
+    return kept["launch"]
+
+
+@pytest.fixture(scope="module")
+def browser(chromium) -> Any:
+    if "browser" not in kept:
+        kept["browser"] = running.enter_context(chromium())
+    return kept["browser"]
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
@@ -60,7 +61,9 @@ def site(missing) -> Path:
 
 @cache
 def parsed(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    gc.freeze()  # it stays: no later collection looks through its thousands of objects
+    return page
 
 
 @pytest.fixture(scope="session")
