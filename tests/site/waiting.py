@@ -27,7 +27,7 @@ def until(
         assert time.monotonic() < end, f"not within {timeout:.0f} ms: {expression}"
         if hurry:
             page.clock.run_for(hurry)
-        page.wait_for_timeout(5 if hurry else 50)
+        page.wait_for_timeout(5 if hurry else 20)
 
 
 def _holds(page: Any, expression: str, arg: Any) -> bool:

@@ -11,7 +11,7 @@ const { output } = await build({
   logLevel: "warn",
   build: {
     write: false,
-    minify: false,
+    minify: true,
     target: "es2022",
     modulePreload: false,
     rolldownOptions: {

@@ -133,10 +133,10 @@ def see(page: Page, hidden: bool) -> None:
 @pytest.mark.parametrize("workers", [thorough(1), 2])
 def test_after_a_reload_a_run_has_the_bits_of_one_that_was_left_alone(show, workers):
     page = show()
-    begin(page, slot=None, workers=workers, steps=600)
+    begin(page, slot=None, workers=workers, steps=400)
     expected = finish(page)
     page.reload()
-    begin(page, workers=workers, steps=600)
+    begin(page, workers=workers, steps=400)
     train(page)
     saved = page.evaluate("run.save().then(({ step }) => step)")
     until(page, f"heard.report.at(-1).step > {saved}")

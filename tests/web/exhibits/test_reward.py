@@ -111,8 +111,12 @@ def test_texts_show_their_reward_and_which_way_they_are_pushed(reward):
     assert shown.element.locator(".rewards i").count() == 16
 
 
+@pytest.mark.thorough
 def test_a_reward_is_learned(reward):
-    """Few tokens are soon learned: after some groups the novice writes hardly anything."""
+    """Few tokens are soon learned: after some groups the novice writes hardly anything.
+
+    That rewarded texts become more is also tested in Node, by rewarded.test.mjs.
+    """
     shown = learn(reward(query={"group": "16", "reward": "short"}))
     higher = "([nth, n]) => document.querySelector(`.panel:nth-child(${nth}) b`).textContent > n"
     shown.page.wait_for_function(higher, arg=[3, 0.8], timeout=2 * LONG)  # the reward
