@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor
@@ -87,7 +88,8 @@ def call(
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
     """Around many calls of ``attempt``."""
-    with _one_thread(), _interrupts(), _restored([], 0), _output_to(_Printed()):
+    seeds = mock.patch.object(torch, "manual_seed", torch.default_generator.manual_seed)
+    with _one_thread(), _interrupts(), _restored([], 0), _output_to(_Printed()), seeds:
         yield
 
 

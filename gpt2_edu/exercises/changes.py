@@ -1,15 +1,21 @@
 """One change after another to the code of an answer, for the one that makes it right.
 
 Each undoes a slip: another operator, number, axis, name or function, a part less or a part more, a
-statement elsewhere.
+statement elsewhere, or a number, a call or a statement that the solution has. A slip that occurs in
+several places is undone in all of them.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
+import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from .borrowing import NOTHING, Borrowed
 
 POWER = "_power"  # `a ** b` is this function, because a power of whole numbers may take for ever
 OPERATORS = {
@@ -74,15 +80,25 @@ class Change(NamedTuple):
     new: ast.AST | None
     words: str = ""
 
+    def apply(self) -> None:
+        setattr(self.owner, self.field, self.after)
+
+    def undo(self) -> None:
+        setattr(self.owner, self.field, self.before)
+
+    def line(self, top: Any) -> int:
+        number: int = self.old.lineno - top.lineno + 1
+        return number
+
     def said(self, top: Any) -> str:
         """The change in words, while the tree has it; ``top`` is the definition that it is in."""
-        where = f"in line {self.old.lineno - top.lineno + 1}"
+        where = f"in line {self.line(top)}"
         if isinstance(top, ast.ClassDef):
             methods = [m for m in top.body if m.lineno <= self.old.lineno]
             where = f"in `{top.name}.{getattr(methods[-1], 'name', '')}`"
         if self.new is None:
             return f"{where}, {self.words.format(_text(self.old))}"
-        old, new = _text(self.old), _text(self.new)
+        old, new = (_text(node, self.field == "slice") for node in (self.old, self.new))
         small = isinstance(self.old, ast.Constant | ast.Name | ast.UnaryOp | ast.Slice)
         if small and isinstance(self.owner, ast.expr | ast.keyword | ast.Assign | ast.Return):
             around = copy.copy(self.owner)
@@ -90,6 +106,29 @@ class Change(NamedTuple):
             if len(_text(self.owner)) <= 60:
                 old, new = _text(around), _text(self.owner)
         return f"{where}, `{new}` in place of `{old}`"
+
+
+class Several(NamedTuple):
+    """The same change in several places."""
+
+    changes: tuple[Change, ...]
+
+    def apply(self) -> None:
+        for change in self.changes:
+            change.apply()
+
+    def undo(self) -> None:
+        for change in reversed(self.changes):
+            change.undo()
+
+    def said(self, top: Any) -> str:
+        first, *others = self.changes
+        if isinstance(top, ast.ClassDef):
+            return f"{first.said(top)}, and likewise in {len(others)} more places"
+        lines = [str(n) for n in sorted({c.line(top) for c in others} - {first.line(top)})]
+        where = f"line{'s' * (len(lines) > 1)} {' and '.join(lines)}"
+        more = f"and likewise in {where}" if lines else "each time"
+        return f"{first.said(top)}, {more}"
 
 
 class Place(NamedTuple):
@@ -103,6 +142,7 @@ class Place(NamedTuple):
     at: int | None  # in a list
     names: list[str]
     called: list[str]
+    borrowed: Borrowed
 
     @property
     def node(self) -> Any:
@@ -112,28 +152,92 @@ class Place(NamedTuple):
     def with_text(self, text: str) -> Change:
         """Another expression in this place. Raises SyntaxError for a text that is none."""
         old, before = self.node, getattr(self.owner, self.field)
-        new: Any = parsed(f"_[{text}]" if isinstance(old, ast.Slice) else text).body[0]
-        new = new.value.slice if isinstance(old, ast.Slice) else new.value
+        index = isinstance(old, ast.Slice) or self.field == "slice"
+        new: Any = parsed(f"_[{text}]" if index else text).body[0]
+        new = new.value.slice if index else new.value
         i = self.at
         after = new if i is None else [*before[:i], new, *before[i + 1 :]]
         return Change(self.owner, self.field, before, after, old, new)
 
+    def with_lines(self, after: list[Any], line: Any, words: str) -> Change:
+        """Other statements, which these words say of one of them."""
+        return Change(self.owner, self.field, self.node, after, line, None, words)
 
-def changes(tree: ast.Module) -> Iterator[Change]:
+    def with_line(self, i: int, text: str) -> Change:
+        """Another statement in place of statement i."""
+        body = self.node
+        (new,) = parsed(text).body if text not in ("break", "continue") else (_KEYWORDS[text],)
+        after = [*body[:i], ast.copy_location(new, body[i]), *body[i + 1 :]]
+        return Change(self.owner, self.field, body, after, body[i], new)
+
+
+def changes(tree: ast.Module, borrowed: Borrowed = NOTHING) -> Iterator[Change | Several]:
     """The changes, the likeliest first. The tree has each of them until the next is asked for."""
-    places = list(_places(tree))
-    for kind in _shorter, _other, _statements, _renamed, _with_more, _wrapped, _joined:
-        for place in reversed(places) if kind is _joined else places:  # formulas come last
+    places = list(_places(tree, borrowed))
+    yield from _of_kinds(places, _shorter, _other, _statements, _renamed)
+    yield from _in_all(places, _shorter, _other, _renamed)
+    yield from _of_kinds(places, _borrowed, _lines_borrowed, _with_more, _wrapped)
+    yield from _in_all(places, _wrapped)
+    yield from _of_kinds(places[::-1], _joined)  # formulas come last
+
+
+def quick_changes(tree: ast.Module, borrowed: Borrowed = NOTHING) -> Iterator[Change | Several]:
+    """The likeliest of the changes."""
+    return _of_kinds(list(_places(tree, borrowed)), _shorter, _other, _renamed, _borrowed)
+
+
+def _of_kinds(
+    places: list[Place], *kinds: Callable[[Place], Iterator[Any]]
+) -> Iterator[Change | Several]:
+    for kind in kinds:
+        for place in places:
             for change in _each(place, kind):
-                setattr(change.owner, change.field, change.after)
+                change.apply()
                 yield change
-                setattr(change.owner, change.field, change.before)
+                change.undo()
+
+
+def _alike(places: list[Place]) -> Iterator[list[Place]]:
+    """Places with equal contents, and those of equal parts of calls and of operations."""
+    groups: dict[tuple[Any, ...], list[Place]] = defaultdict(list)
+    for place in places:
+        owner, node, at = place.owner, place.node, (place.field, place.at)
+        if isinstance(node, list):
+            continue
+        dump = ast.dump(node)
+        name = getattr(owner, "func", None)
+        called = getattr(name, "attr", getattr(name, "id", getattr(owner, "arg", "")))
+        if isinstance(node, ast.Name):
+            groups["name", dump].append(place)
+        elif isinstance(node, ast.Constant | ast.Slice | ast.UnaryOp):
+            groups[type(owner), called, *at, dump].append(place)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            rest = [ast.dump(part) for part in (*node.args, *node.keywords)]
+            groups[node.func.attr, *rest].append(place)
+        if isinstance(owner, ast.BinOp):
+            other = owner.right if place.field == "left" else owner.left
+            groups[type(owner.op), *at, ast.dump(other)].append(place)
+    yield from (group for group in groups.values() if 1 < len(group) < 5)
+
+
+def _in_all(places: list[Place], *kinds: Callable[[Place], Iterator[str]]) -> Iterator[Several]:
+    """Each change in all of the places that are alike at once."""
+    for alike, kind in itertools.product(_alike(places), kinds):
+        for texts in zip(*(list(kind(place)) for place in alike), strict=False):
+            made: list[Change] = []
+            with contextlib.suppress(SyntaxError, AttributeError):
+                for place, text in zip(alike, texts, strict=True):
+                    made.append(place.with_text(text))
+                    made[-1].apply()
+                if any(ast.dump(c.new or c.old) != ast.dump(c.old) for c in made):
+                    yield Several(tuple(made))
+            Several(tuple(made)).undo()
 
 
 def _each(place: Place, kind: Callable[[Place], Iterator[Any]]) -> Iterator[Change]:
     """The changes of a kind in a place."""
     node = place.node
-    if (kind is _statements) != isinstance(node, list):
+    if (kind in (_statements, _lines_borrowed)) != isinstance(node, list):
         return
     for found in kind(place):
         if isinstance(found, Change):
@@ -169,11 +273,21 @@ class _Back(ast.NodeTransformer):
         return ast.BinOp(node.args[0], ast.Pow(), node.args[1]) if power else node
 
 
-def _text(node: ast.AST) -> str:
+def lines_of(top: Any) -> dict[int, str]:
+    """The first line of each statement in a definition, by its number in it."""
+    inside = (node for node in ast.walk(top) if isinstance(node, ast.stmt) and node is not top)
+    return {node.lineno - top.lineno + 1: _text(node) for node in inside}
+
+
+def _text(node: ast.AST, is_index: bool = False) -> str:
     """The code of a node, for readers."""
-    text = " ".join(ast.unparse(_Back().visit(copy.deepcopy(node))).split())
-    if isinstance(node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.elts):
-        text = f"[{text[1:-1]}]"  # what is between the brackets of an index
+    text = ast.unparse(_Back().visit(copy.deepcopy(node)))
+    if isinstance(node, ast.stmt):
+        text = text.split("\n")[0]  # of a loop, what it is over
+    text = " ".join(text.split())
+    slices = [part for part in getattr(node, "elts", ()) if isinstance(part, ast.Slice)]
+    if is_index or slices:
+        text = f"[{text.strip('()') if isinstance(node, ast.Tuple) else text}]"
     return text if len(text) <= 90 else text[:87] + "…"
 
 
@@ -197,9 +311,9 @@ def _names(tree: ast.Module) -> tuple[list[str], list[str]]:
     return [n for n in found if n not in called], [n for n in found if n in called]
 
 
-def _places(tree: ast.Module) -> Iterator[Place]:
+def _places(tree: ast.Module, borrowed: Borrowed) -> Iterator[Place]:
     """All places in functions, one in another and their defaults included."""
-    names = _names(tree)
+    known = (*_names(tree), borrowed)
     tops = [top for node in tree.body for top in getattr(node, "body", [])]
     functions = [n for n in [*tree.body, *tops] if isinstance(n, ast.FunctionDef)]
     for node in (inner for function in functions for inner in ast.walk(function)):
@@ -208,13 +322,13 @@ def _places(tree: ast.Module) -> Iterator[Place]:
             if field in ("annotation", "returns", "decorator_list") or not many:
                 continue
             if isinstance(many[0], ast.stmt):
-                yield Place(node, field, None, *names)
+                yield Place(node, field, None, *known)
                 continue
             for i, part in enumerate(many):
                 stored = isinstance(getattr(part, "ctx", None), ast.Store)
                 function = isinstance(node, ast.Call) and field == "func"
                 if isinstance(part, ast.expr) and not stored and not function:
-                    yield Place(node, field, i if isinstance(value, list) else None, *names)
+                    yield Place(node, field, i if isinstance(value, list) else None, *known)
 
 
 def _is_module(node: Any, names: list[str]) -> bool:
@@ -300,7 +414,7 @@ def _other(place: Place) -> Iterator[str]:
     elif isinstance(node, ast.Slice):
         low, up, step = (ast.unparse(b) if b else "" for b in (node.lower, node.upper, node.step))
         yield from (f"{up}:{low}", f"{low}:", f":{up}", f"1:{up}", f"{low}:-1", f":{step}", "1:")
-        yield from (f":-1:{step}", f"1::{step}")
+        yield from (f":-1:{step}", f"1::{step}", "...")
     elif isinstance(node, ast.Call):
         yield from _other_calls(node, place.called)
 
@@ -314,6 +428,10 @@ def _other_operations(node: Any, left: str, operator: str, right: str) -> Iterat
         yield _operation(_operation(left, operator, inner[0]), *inner[1:])
     if inner := _sides(parts[0]):
         yield _operation(*inner[:2], _operation(inner[2], operator, right))
+    for call, other in (parts, parts[::-1]):
+        if isinstance(call, ast.Call) and len(call.args) == 1 and operator != "**":
+            given = _operation(ast.unparse(call.args[0]), operator, ast.unparse(other))
+            yield f"{ast.unparse(call.func)}({given})"
 
 
 def _orders(items: list[Any]) -> Iterator[list[Any]]:
@@ -333,6 +451,8 @@ def _other_calls(node: ast.Call, called: list[str]) -> Iterator[str]:
         yield f"{ast.unparse(node.func)}({', '.join(given[:i] + given[i + 1 :])})"
     for order in _orders(given[: len(node.args)]):
         yield f"{ast.unparse(node.func)}({', '.join([*order, *given[len(node.args) :]])})"
+    if len(given) == 1 and (inner := _sides(node.args[0] if node.args else None)):
+        yield _operation(f"{ast.unparse(node.func)}({inner[0]})", *inner[1:])
     for more in ("keepdim=True", "dim=-1", "dim=0", "dim=1"):
         yield f"{ast.unparse(node.func)}({', '.join([*given, more])})"
     for i, part in enumerate(given):
@@ -350,6 +470,56 @@ def _renamed(place: Place) -> Iterator[str]:
         yield from place.names
     elif isinstance(node, ast.Constant) and type(node.value) is int:
         yield from (way.format(name) for name in place.names for way in ("{}", "len({})"))
+
+
+def _borrowed(place: Place) -> Iterator[Any]:
+    """What the solution has: a number or a text, an index, an argument, a call around."""
+    node, lent = place.node, place.borrowed
+    known = {*place.names, *place.called}
+    if isinstance(node, ast.Name | ast.Constant | ast.UnaryOp):
+        text = isinstance(getattr(node, "value", None), str)
+        if not isinstance(place.owner, ast.Expr):
+            yield from (c for c in lent.constants if (c[0] == "'") >= text)
+    if isinstance(place.owner, ast.Subscript) and place.field == "slice":
+        yield from (index for index, names in lent.indices.items() if names <= known)
+    if isinstance(node, ast.Call):
+        function = ast.unparse(node.func)
+        args = [ast.unparse(part) for part in node.args]
+        given = {part.arg: ast.unparse(part) for part in node.keywords}
+        for more, names in lent.arguments.get(function.rpartition(".")[2], {}).items():
+            if not names <= known:
+                continue
+            key, is_keyword, _ = more.partition("=")
+            new = [*args, *given.values(), more]
+            if is_keyword:
+                new = [*args, *{**given, key: more}.values()]
+            yield f"{function}({', '.join(new)})"
+    if _is_value(place):
+        inner = f"({ast.unparse(node)})"
+        yield from (text.replace("@", inner) for text in lent.around)
+
+
+def _lines_borrowed(place: Place) -> Iterator[Change]:
+    """A statement of the solution, in place of one that gives a value to the same name, or more."""
+    body: list[Any] = place.node
+    known = {*place.names, *place.called}
+    for text, names in place.borrowed.statements.items():
+        if not names <= known:
+            continue
+        target = text.partition(" = ")[0]
+        same = [
+            i
+            for i, line in enumerate(body)
+            if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == target
+        ]
+        yield from (place.with_line(i, text) for i in same)
+        for i, line in enumerate(() if same else body):
+            if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):  # a docstring
+                continue
+            (new,) = parsed(text).body
+            new = ast.fix_missing_locations(ast.copy_location(new, line))
+            words = f"put `{text}` before `{{}}`"
+            yield place.with_lines([*body[:i], new, *body[i:]], line, words)
 
 
 def _with_more(place: Place) -> Iterator[str]:
@@ -392,14 +562,7 @@ def _statements(place: Place) -> Iterator[Change]:
     """A statement less, or in another place, or with another operator."""
     body: list[Any] = place.node
 
-    def lines(new: list[Any], line: Any, words: str) -> Change:
-        return Change(place.owner, place.field, body, new, line, None, words)
-
-    def instead(i: int, text: str) -> Change:
-        (new,) = parsed(text).body if text not in ("break", "continue") else (_KEYWORDS[text],)
-        after = [*body[:i], ast.copy_location(new, body[i]), *body[i + 1 :]]
-        return Change(place.owner, place.field, body, after, body[i], new)
-
+    lines, instead = place.with_lines, place.with_line
     for i, line in enumerate(body):
         before, after = body[:i], body[i + 1 :]
         if len(body) > 1:

@@ -23,7 +23,15 @@ from torch import Tensor
 
 from . import calling
 from .calling import Outcome, attempt, call, can_stop, quietly
-from .comparing import difference, first_difference, in_words, is_telling, kind_of, side_by_side
+from .comparing import (
+    difference,
+    first_difference,
+    in_words,
+    is_telling,
+    kind_of,
+    nearness,
+    side_by_side,
+)
 from .exercise import Case, Exercise, Mistake, changed, find
 from .parts import assemble, execute, solutions
 from .record import mark_passed
@@ -448,7 +456,7 @@ def _is_drawn(
 def _repaired(
     exercise: Exercise, answer: Callable[..., Any], outcomes: Sequence[Outcome]
 ) -> str | None:
-    """Which one change to the answer's code makes all cases right."""
+    """Which change to the answer's code makes all cases right."""
     failing = _failing(exercise, answer)
     if len(failing) > 1 or not can_stop():
         return None
@@ -462,26 +470,27 @@ def _repaired(
     given = original()
     keeps = all(_is_plain(part) for case in given for part in case.args)
 
-    def is_right(
-        changed: Callable[..., Any], draw: Callable[[], list[Case]], right: Outcomes
-    ) -> bool:
+    def near(changed: Callable[..., Any], draw: Callable[[], list[Case]], right: Outcomes) -> float:
+        """The share of the cases before the first wrong one, with how near that is."""
         nonlocal given
         cases = given if draw is original else draw()
-        for i in order:
+        for passed, i in enumerate(order):
             outcome = attempt(changed, cases[i], FOR_CHANGED)
             if outcome.error or outcome.changed or not keeps:
                 given = original()  # as these may have been changed
             if not outcome.unwritten and _what_is_wrong(outcome, right[i], tolerance):
-                return False
-        return True
+                value = 0.0 if outcome.error else nearness(outcome.value, right[i].value, tolerance)
+                return (passed + min(value, 0.9)) / len(order)
+        return 1.0
 
-    def passes(changed: Callable[..., Any]) -> bool:
-        return is_right(changed, original, right) and all(
-            is_right(changed, cases, Outcomes(cases, exercise.right)) for cases in others
-        )
+    def nearest(changed: Callable[..., Any]) -> float:
+        found = near(changed, original, right)
+        for cases in others if found == 1 else ():
+            found = min(found, near(changed, cases, Outcomes(cases, exercise.right)))
+        return found
 
     with quietly(), contextlib.suppress(Exception):  # the code may be anything
-        return repaired(answer, passes, failing)
+        return repaired(answer, nearest, exercise.solution, failing)
     return None
 
 
@@ -528,10 +537,12 @@ def _gist(error: str | None) -> list[str]:
     """
     if error and error.endswith("?"):
         return [error]
+    where = re.findall(r" \(in (\w+): ", error or "")  # a method of a step
     message = re.sub(r" \((in|line) .*", "", error or "")  # without where it arose
     names = r"(?<!^KeyError: )(?<!^NameError: name )'[^']*'|\d+"
     sizes = sorted(re.findall(r"\d+", message)) if message.startswith("RuntimeError") else []
-    return [*re.sub(names, "", message).split()[:5], *sizes]
+    places = [] if sizes else where
+    return [*re.sub(names, "", message).split()[:5], *sizes, *places]
 
 
 def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str | None:

@@ -170,6 +170,29 @@ def short(value: Any) -> str:
     return text if len(text) < 80 else text[:77] + "…"
 
 
+def nearness(got: Any, wanted: Any, tolerance: float) -> float:
+    """How near a value is to the wanted one: 1 if it is equal, 0 if they have nothing in common.
+
+    Between them it is the share of equal entries, or parts, with something for the form.
+    """
+    if difference(got, wanted, tolerance) is None:
+        return 1.0
+    if isinstance(wanted, Tensor) and isinstance(got, Tensor):
+        if got.shape != wanted.shape:
+            return 0.1 if got.ndim == wanted.ndim else 0.0
+        same = 1 - _apart(got.to(wanted.dtype), wanted, tolerance).double().mean().item()
+        return 0.2 + 0.7 * same
+    if isinstance(wanted, Mapping) and isinstance(got, Mapping):
+        parts = [nearness(got.get(key), part, tolerance) for key, part in wanted.items()]
+    elif isinstance(wanted, list | tuple) and isinstance(got, list | tuple):
+        parts = [nearness(*pair, tolerance) for pair in zip(got, wanted, strict=False)]
+        if len(got) != len(wanted):
+            return 0.1
+    else:
+        return 0.2 if type(got) is type(wanted) else 0.0
+    return 0.2 + 0.7 * sum(parts) / max(len(parts), 1)
+
+
 # ---- Numbers, as two tables and in words
 
 

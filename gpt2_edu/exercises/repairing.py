@@ -1,4 +1,4 @@
-"""Which one change to a wrong answer's own code makes it right."""
+"""Which change to a wrong answer's own code makes it right, or which two."""
 
 from __future__ import annotations
 
@@ -8,42 +8,119 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from functools import partial
+from types import CodeType
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .changes import POWER, Change, changes, parsed
+from .borrowing import Borrowed, borrowed
+from .changes import POWER, Change, Several, changes, lines_of, parsed, quick_changes
 from .source import definitions, source_of
 from .step import Using
 
 SECONDS = 2.0  # of computing that the search may take
+FOR_TWO = 1.0  # and that for a second change, after it
+FIRST = 12  # changes that bring an answer nearer, with which a second one is tried
 OUTSIDE = {"open", "os", "shutil", "subprocess", "Path", "input", "exec", "eval"}
 
 
-def repaired(
-    answer: Callable[..., Any], is_right: Callable[[Any], bool], parts: Collection[str] = ()
-) -> str | None:
-    """The change in a sentence, or None. ``is_right`` says whether an answer passes.
+class Code(NamedTuple):
+    """A definition whose code is changed, and what runs the compiled code with each change."""
 
-    Only these ``parts`` of a step are changed, or all if there are none.
+    tree: ast.Module
+    borrowed: Borrowed
+    run: Callable[[CodeType], Any]  # returns the answer
+    undo: Callable[[], None]
+
+
+def repaired(
+    answer: Callable[..., Any],
+    nearness: Callable[[Any], float],
+    solution: str,
+    parts: Collection[str] = (),
+) -> str | None:
+    """The change in a sentence, or None.
+
+    ``nearness`` says how near an answer is to a right one, for which it is 1. Only these ``parts``
+    of a step are changed, or all if there are none.
     """
-    begun = time.thread_time()
+    begun, before = time.thread_time(), nearness(answer)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for function, change, where in _variants(answer, parts):
-            if is_right(function):
-                return f"One change makes it right: {change.said(where)}."
+        for code in _codes(answer, solution, parts):
+            found: list[tuple[float, Change | Several]] = []
+            try:
+                for change in changes(code.tree, code.borrowed):
+                    near = _nearness(code, nearness)
+                    if near == 1:
+                        return f"One change makes it right: {change.said(code.tree.body[0])}."
+                    if near > before:
+                        found.append((near, change))
+                    if time.thread_time() - begun > SECONDS:
+                        break
+                found.sort(key=lambda pair: -pair[0])
+                end = min(time.thread_time() + FOR_TWO, begun + SECONDS + FOR_TWO)
+                if said := _second([change for _, change in found[:FIRST]], code, nearness, end):
+                    return said
+            finally:
+                code.undo()
             if time.thread_time() - begun > SECONDS:
                 return None
     return None
 
 
-def _variants(
-    answer: Callable[..., Any], parts: Collection[str]
-) -> Iterator[tuple[Any, Change, ast.AST]]:
-    """The answer with each change, and the function in which it is."""
+def _second(
+    firsts: list[Change | Several], code: Code, nearness: Callable[[Any], float], end: float
+) -> str | None:
+    """One of these changes together with another, in a sentence."""
+    top = code.tree.body[0]
+    lines = lines_of(top)
+    for first in firsts:
+        first.apply()
+        try:
+            _move(first)
+            said = first.said(top)
+            for other in quick_changes(code.tree, code.borrowed):
+                if time.thread_time() > end:
+                    return None
+                if _nearness(code, nearness) == 1:
+                    return f"Two changes make it right: {_both(lines, top, said, other)}."
+        finally:
+            first.undo()
+    return None
+
+
+def _nearness(code: Code, nearness: Callable[[Any], float]) -> float:
+    try:
+        return nearness(code.run(compile(code.tree, "<changed>", "exec")))
+    except Exception:  # the code may be anything
+        return -1.0
+
+
+def _both(lines: dict[int, str], top: ast.stmt, first: str, second: Change | Several) -> str:
+    """Two changes in words, while the tree has them; ``lines`` are those before."""
+    after = lines_of(top)
+    apart = [n for n in lines if lines[n] != after.get(n)]
+    if len(apart) == 1 and lines.keys() == after.keys() and isinstance(top, ast.FunctionDef):
+        (n,) = apart
+        return f"in line {n}, `{after[n]}` in place of `{lines[n]}`"
+    return f"{first}; and {second.said(top)}"
+
+
+def _move(change: Change | Several) -> None:
+    """Give new code the number of the line in which it is."""
+    for part in change.changes if isinstance(change, Several) else [change]:
+        nodes: list[Any] = [*ast.walk(part.new)] if part.new else []
+        for node in nodes:
+            if hasattr(node, "lineno"):
+                node.lineno = node.end_lineno = part.old.lineno
+
+
+def _codes(answer: Callable[..., Any], solution: str, parts: Collection[str]) -> Iterator[Code]:
+    """What can be changed: the function, or each of a step's parts."""
     if isinstance(answer, Using):
         yield from _of_step(answer, parts or answer.step.parts)
         return
@@ -53,45 +130,37 @@ def _variants(
     except (ValueError, AttributeError):  # no source, no function
         return
     space = {"math": math, "torch": torch, "nn": nn, "F": F, **space}
-    for definition, change, where in _changed(source):
+
+    def run(definition: CodeType) -> Any:
         exec(definition, space)
-        yield space[answer.__name__], change, where
+        return space[answer.__name__]
+
+    if tree := _tree(source):
+        yield Code(tree, borrowed(solution), run, lambda: None)
 
 
-def _of_step(answer: Using, parts: Collection[str]) -> Iterator[tuple[Any, Change, ast.AST]]:
-    """A step with each change to one of its parts."""
+def _of_step(answer: Using, parts: Collection[str]) -> Iterator[Code]:
     space = vars(answer.mine)
     space[POWER] = power
     books = definitions(answer.step.solution)
     own: dict[str, str] = {}
     for file in vars(answer.mine)["__files__"]:
         own |= definitions("".join(linecache.getlines(file)))
+
+    def run(definition: CodeType) -> Using:
+        exec(definition, space)
+        return answer
+
     for name in parts:
-        if name in answer.left or ast.dump(ast.parse(own[name])) == ast.dump(
-            ast.parse(books[name])
-        ):
-            continue
-        before = space[name]
-        try:
-            for definition, change, where in _changed(own[name]):
-                exec(definition, space)
-                yield answer, change, where
-        finally:
-            space[name] = before
+        is_books = ast.dump(ast.parse(own[name])) == ast.dump(ast.parse(books[name]))
+        if name not in answer.left and not is_books and (tree := _tree(own[name])):
+            yield Code(tree, borrowed(books[name]), run, partial(space.update, {name: space[name]}))
 
 
-def _changed(source: str) -> Iterator[tuple[Any, Change, ast.AST]]:
-    """The compiled definition with each change."""
+def _tree(source: str) -> ast.Module | None:
     tree = parsed(source)
-    if OUTSIDE & {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}:
-        return
-    (where,) = tree.body
-    for change in changes(tree):
-        try:
-            definition = compile(tree, "<changed>", "exec")
-        except (SyntaxError, ValueError, TypeError):
-            continue
-        yield definition, change, where
+    outside = OUTSIDE & {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return None if outside else tree
 
 
 def power(base: Any, exponent: Any) -> Any:

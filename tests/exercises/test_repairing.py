@@ -9,10 +9,11 @@ import time
 import pytest
 import torch
 
-from gpt2_edu.exercises import repairing
+from gpt2_edu.exercises import checking, repairing
+from gpt2_edu.exercises.borrowing import borrowed
 from gpt2_edu.exercises.changes import POWER, changes, parsed
 from gpt2_edu.exercises.checking import examine
-from gpt2_edu.exercises.exercise import Case, Exercise, find, find_step
+from gpt2_edu.exercises.exercise import Case, Exercise, changed, find, find_step
 from gpt2_edu.exercises.mine import _examine
 from gpt2_edu.exercises.parts import solutions
 from gpt2_edu.exercises.redrawing import redrawn
@@ -78,10 +79,92 @@ def test_the_change_that_makes_an_answer_right_is_named(old, new, said):
     assert not report.passed and report.diagnosis == f"One change makes it right: {said}."
 
 
-def test_nothing_is_said_where_one_change_is_not_enough(monkeypatch):
+SQUARES = """
+def total(numbers):
+    found = 0
+    left = list(numbers)
+    while left:
+        found = found + left[0] * left[0]
+        left = left[1:]
+    return found + len(numbers) / 8
+"""
+
+
+def test_two_changes_are_named_where_one_is_not_enough():
+    code = changed(LOOP.strip("\n"), ("n**2", "n**3"), ("0.125", "5"))
+    assert total(code).diagnosis == (
+        "Two changes make it right: in line 4, `found += n ** 2 + 0.125` in place of "
+        "`found += n ** 3 + 5`."
+    )
+
+
+def test_a_change_that_is_needed_in_several_places_is_named_once():
+    code = SQUARES.strip("\n").replace("left[0] * left[0]", "left[1] * left[1]")
+    said = total(code).diagnosis
+    assert (
+        said == "One change makes it right: in line 5, `left[0]` in place of `left[1]`, each time."
+    )
+
+
+def test_an_index_over_the_first_axes_is_tried():
+    exercise = find("project")
+    code = """def project(x, weight, bias):
+    both, n = x @ weight.T + bias, x.size(-1)
+    return both[:, :n], both[:, n : 2 * n], both[:, 2 * n :]"""
+    said = examine(exercise, answer(code)).diagnosis
+    assert (
+        said
+        == "One change makes it right: in line 3, `[..., :n]` in place of `[:, :n]`, each time."
+    )
+
+
+def test_nothing_is_said_where_two_changes_are_not_enough(monkeypatch):
     monkeypatch.setattr(repairing, "SECONDS", 0.5)
-    code = LOOP.strip("\n").replace("n**2", "n**3").replace("0.125", "5")
+    code = SQUARES.strip("\n").replace("left[0] * left[0]", "17").replace("/ 8", "% 7")
     assert total(code).diagnosis is None
+
+
+SOLUTION = """
+def f(x, T):
+    \"\"\"A text.\"\"\"
+    x = note("x", x.clone(), "B T")
+    visible = torch.ones(T, T).tril(1 - T)
+    scores = x[:, -1:].masked_fill(visible == 0, -torch.inf)
+    return scores.mean(dim=-1, keepdim=True) * 0.125
+"""
+
+
+def test_the_solution_lends_what_fits_into_other_code():
+    lent = borrowed(SOLUTION)
+    assert set(lent.constants) == {"-1", "torch.inf", "-torch.inf", "0.125"}
+    assert lent.indices == {":, -1:": set()}
+    assert lent.arguments["tril"] == {"1 - T": {"T"}}
+    assert "keepdim=True" in lent.arguments["mean"] and "note" not in lent.arguments
+    assert "@.clone()" in lent.around and "@.mean(dim=-1, keepdim=True)" in lent.around
+    assert lent.statements["x = x.clone()"] == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "said"),
+    [
+        ("to_int8", ("/ 127", "/ 100"), " / 127` in place of `weight"),
+        ("first_difference", ('"none"', '"nothing"'), "`return 'none'` in place of"),
+        ("knock_out", ("heads.clone()", "heads.new_ones(8)"), "`x = heads.clone()` in place of"),
+    ],
+)
+def test_what_the_solution_has_is_tried(name, edit, said, monkeypatch):
+    monkeypatch.setattr(checking, "_diagnose", lambda *_: None)  # leave out the known mistakes
+    exercise = find(name)
+    assert said in examine(exercise, answer(changed(exercise.solution, edit))).diagnosis
+
+
+def test_an_error_in_another_method_is_another_mistake():
+    """`split(3)` and a v that is split twice both leave too many values to unpack."""
+    step = find_step("heads")
+    edit = 'note("v", self.split_heads(v)', 'note("v", self.split_heads(k)'
+    report, _ = _examine(step, definitions(changed(step.solution, edit)), {})
+    assert "`split` takes the size" not in report.diagnosis
+    assert report.diagnosis.endswith("`self.split_heads(v)` in place of `self.split_heads(k)`.")
 
 
 def test_a_change_that_is_right_by_chance_is_not_named(monkeypatch):
@@ -136,7 +219,7 @@ def test_powers_that_take_for_ever_are_refused():
 def test_the_search_ends_in_time(monkeypatch):
     monkeypatch.setattr(repairing, "SECONDS", 0.05)
     begin = time.thread_time()
-    code = LOOP.strip("\n").replace("n**2", "n**3").replace("0.125", "5")
+    code = LOOP.strip("\n").replace("n**2", "17").replace("0.125", "len(numbers)")
     code = code.replace("    return", "    while numbers == 3:\n        pass\n    return")
     assert total(code).diagnosis is None
     assert time.thread_time() - begin < 1.5
@@ -153,5 +236,5 @@ def test_an_answer_without_source_is_left_alone():
     space: dict = {}
     exec("def total(numbers):\n    return 3 * sum(n * n + 0.125 for n in numbers)", space)
     made = find("places")
-    assert repairing.repaired(space["total"], lambda changed: True) is None
+    assert repairing.repaired(space["total"], lambda changed: 1.0, "") is None
     assert made.checked
