@@ -25,7 +25,7 @@ from torch import Tensor
 from .comparing import difference
 from .exercise import Case
 from .source import NOT_WRITTEN
-from .step import Using
+from .step import Using, near
 
 SECONDS = 10.0  # how long one call may compute
 WAITING = 3  # how many times that it may take if it waits, on a busy machine or for a lock
@@ -196,7 +196,10 @@ def _line(error: BaseException, function: Callable[..., Any]) -> str:
         if trace.tb_frame.f_code.co_filename == code.co_filename:  # or one inside of it
             line = trace.tb_lineno - code.co_firstlineno + 1
         trace = trace.tb_next
-    return "" if line is None else f" (line {line} of the function)"
+    meant = ""
+    if code is not None and type(error) is NameError:
+        meant = near(error.name or "", [*code.co_varnames, *code.co_cellvars])
+    return meant if line is None else f" (line {line} of the function){meant}"
 
 
 # ---- What a call leaves as it was

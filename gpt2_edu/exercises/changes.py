@@ -39,7 +39,8 @@ COMPARISONS = {
 ALIKE = [  # functions that are taken for each other
     line.split()
     for line in """
-    sum mean max min amax amin cumsum cumprod prod std var argmax argmin any all median
+    all any
+    sum mean max min amax amin cumsum cumprod prod std var argmax argmin median
     maximum minimum
     exp log log2 log10 sqrt square abs
     floor ceil round trunc int
@@ -360,6 +361,8 @@ def _shorter(place: Place) -> Iterator[str]:
     """A part of an expression in place of the whole."""
     node = place.node
     parts: list[Any] = []
+    if isinstance(place.owner, ast.Expr):  # it is left out as a statement
+        return
     if isinstance(node, ast.BinOp):
         parts = [node.left, node.right]
     elif isinstance(node, ast.Call):
@@ -376,6 +379,8 @@ def _shorter(place: Place) -> Iterator[str]:
         parts = [*node.values]
     elif isinstance(node, ast.UnaryOp):
         parts = [node.operand]
+    elif isinstance(node, ast.Name) and isinstance(place.owner, ast.Assign):
+        yield f"{node.id}.clone()"  # what is written into later
     yield from (ast.unparse(p) for p in parts if p and not isinstance(p, ast.Starred | ast.Slice))
     if isinstance(node, ast.BinOp) and isinstance(node.left, ast.UnaryOp):
         yield f"-({ast.unparse(node.right)})"
@@ -572,6 +577,8 @@ def _statements(place: Place) -> Iterator[Change]:
             yield lines(new, line, "move `{}` one statement down")
         if isinstance(line, ast.AugAssign):
             target, value = ast.unparse(line.target), ast.unparse(line.value)
+            if sign := OPERATORS.get(type(line.op)):  # not in place
+                yield instead(i, f"{target} = {_operation(target, sign, value)}")
             for sign in ("", *OPERATORS.values()):
                 if not isinstance(line.op, ast.Pow):
                     yield instead(i, f"{target} {sign}= {value}")

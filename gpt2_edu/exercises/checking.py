@@ -189,7 +189,8 @@ def _explained(
     said: tuple[str, ...] = ()
     if diagnosis is None and wrong.value is not None and right.value is not None:
         table, said = _shown(exercise, cases[first - 1], wrong.value, right.value)
-    if diagnosis is None and not wrong.timed_out:
+    told = (wrong.error or "").endswith("?")  # a name that is misspelt
+    if diagnosis is None and not wrong.timed_out and not told:
         diagnosis = (
             _is_fixed(outcomes, wanted)
             or _is_drawn(exercise, answer, outcomes, first)

@@ -314,7 +314,13 @@ def _sums(a: Tensor, b: Tensor, same: Callable[[Tensor, Tensor], bool]) -> str |
     """Rows that should sum to 1 and do not."""
     sums, wanted = a.sum(dim=-1), b.sum(dim=-1)
     one = torch.ones_like(wanted)
-    if b.shape[-1] < 2 or (b < 0).any() or not same(wanted, one) or same(sums, one):
+    if (
+        b.shape[-1] < 2
+        or (b < 0).any()
+        or (b == b.round()).all()
+        or not same(wanted, one)
+        or same(sums, one)
+    ):
         return None
     if not (apart := _apart(sums, one, 1e-4)).any():
         return None

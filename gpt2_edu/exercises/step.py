@@ -90,7 +90,7 @@ class Using:
         if isinstance(error, AttributeError) and name:
             if isinstance(error.obj, nn.Module) and name in frame.f_globals:
                 return f". `{name}` does not belong to a class: leave out `self.`"
-            return _near(name, [other for other in dir(error.obj) if other[0] != "_"])
+            return near(name, [other for other in dir(error.obj) if other[0] != "_"])
         if not isinstance(error, NameError) or not name:
             return ""
         if name == "inf" or f"{name}.inf" in line:  # np.inf, math.inf
@@ -111,7 +111,7 @@ class Using:
                         f"`self.{name} = {name}`, and write `self.{name}` here"
                     )
         known = ["True", "False", "None", *(g for g in frame.f_globals if g[0] != "_")]
-        return _near(name, [*frame.f_locals, *known])
+        return near(name, [*frame.f_locals, *known])
 
 
 def _without_numpy(name: str, line: str) -> str:
@@ -154,7 +154,7 @@ def _attributes(module: nn.Module) -> set[str]:
     return {*vars(module), *inner, *vars(type(module))}
 
 
-def _near(name: str, known: list[str]) -> str:
+def near(name: str, known: list[str]) -> str:
     """A question for a name that is spelled much like a known one, or empty."""
     close = closest(name, known, cutoff=0.8)
     return f". Did you mean `{close[0]}`?" if close else ""

@@ -158,6 +158,37 @@ def test_what_the_solution_has_is_tried(name, edit, said, monkeypatch):
     assert said in examine(exercise, answer(changed(exercise.solution, edit))).diagnosis
 
 
+def test_a_misspelt_name_is_told_and_nothing_is_searched(monkeypatch):
+    monkeypatch.setattr(checking, "repaired", lambda *_: pytest.fail("searched"))
+    code = LOOP.strip("\n").replace("return found", "return fuond")
+    assert total(code).lines[-1].endswith("(line 5 of the function). Did you mean `found`?")
+
+
+def test_what_writes_into_its_argument_is_told_to_copy_it():
+    code = LOOP.strip("\n").replace("found = 0", "found = 0\n    left = numbers")
+    code = code.replace("    return", "    left.append(1)\n    return")
+    assert "leave out `left.append(1)`" in total(code).diagnosis
+    code = changed(find("knock_out").solution, ("heads.clone()", "heads"))
+    said = examine(find("knock_out"), answer(code)).diagnosis
+    assert (
+        said == "One change makes it right: in line 2, `x = heads.clone()` in place of `x = heads`."
+    )
+
+
+LIMIT = "limit / length.item() if length > limit**2 else 1.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("hears", ("others[1:, :, 0]", "others[0]")),  # moves text 0 by 1, which most norms ignore
+        ("clip_together", ("min(1.0, limit / length.item())", LIMIT)),  # as of what is above limit²
+    ],
+)
+def test_what_is_right_in_most_cases_does_not_pass(name, edit):
+    assert not examine(find(name), answer(changed(find(name).solution, edit))).passed
+
+
 def test_an_error_in_another_method_is_another_mistake():
     """`split(3)` and a v that is split twice both leave too many values to unpack."""
     step = find_step("heads")

@@ -157,6 +157,10 @@ def over(*axes):
     return norm
 
 
+def twice(x):
+    return 2 * x
+
+
 def over_the_past(x):
     """Less the mean of the token and those before it."""
     count = torch.arange(1, x.size(1) + 1).view(-1, 1)
@@ -193,6 +197,7 @@ def cases():
         Case("over T", (over(1), x)),
         Case("over B", (over(0), x)),
         Case("over B, T and C", (over(0, 1, 2), x)),
+        Case("twice each number", (twice, x)),
         Case("a mean over the past only", (over_the_past, x)),
         Case("text 0 hears text 1 and no other", (next_text, x)),
         Case("over T, but not in text 0", (over_time_in_one, x)),

@@ -90,5 +90,6 @@ def cases():
     return [
         Case("the example", ([torch.tensor([3.0, 0.0]), torch.tensor([4.0])], 1.0)),
         Case("three tensors, too long", (grads, 0.5)),
+        Case("three tensors, nearly too long", ([g / 15 for g in grads], 0.5)),
         Case("three tensors, short enough", ([g / 100 for g in grads], 0.5)),
     ]
