@@ -88,8 +88,7 @@ def call(
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
     """Around many calls of ``attempt``."""
-    seeds = mock.patch.object(torch, "manual_seed", torch.default_generator.manual_seed)
-    with _one_thread(), _interrupts(), _restored([], 0), _output_to(_Printed()), seeds:
+    with _one_thread(), _interrupts(), _restored([], 0), _output_to(_Printed()):
         yield
 
 
@@ -248,12 +247,15 @@ def _restored(notes: list[str], seed: int) -> Iterator[None]:
     folder, seeds, draws = _folder(), torch.get_rng_state(), random.getstate()
     on_device = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
     running = set(threading.enumerate())
-    torch.default_generator.manual_seed(seed)  # torch.manual_seed takes a millisecond
+    # torch.manual_seed takes a millisecond, since it keeps a stack trace for each device.
+    torch.default_generator.manual_seed(seed)
+    quick = mock.patch.object(torch, "manual_seed", torch.default_generator.manual_seed)
     if on_device is not None:
         torch.cuda.manual_seed_all(seed)
     random.seed(seed)
     try:
-        yield
+        with quick if on_device is None else contextlib.nullcontext():
+            yield
     finally:
         for name, get, value, put in settings:
             if get() != value:

@@ -40,7 +40,7 @@ from .repairing import repaired
 from .source import definitions, source_of
 from .step import Using
 
-PAIRS = 150  # how many pairs of mistakes are tried, 1 to 2 seconds of computing
+PAIRS = 80  # how many pairs of mistakes are tried, up to a second of computing
 FOR_ONE = 2.0  # seconds of computing that one of them may take
 FOR_CHANGED = 0.2  # seconds of computing that an answer with a change may take in a case
 SHOWN = 10.0  # seconds of computing after which a right answer is not shown at work

@@ -149,14 +149,6 @@ MISTAKES = (
         ("[ids[:-1]]", "[ids]"),
     ),
     Mistake(
-        "The inputs begin with the second id. They are all ids but the last: `ids[:-1]`.",
-        ("[ids[:-1]]", "[ids[1:]]"),
-    ),
-    Mistake(
-        "−1 marks what does not count. Cross-entropy ignores −100.",
-        ("else -100", "else -1"),
-    ),
-    Mistake(
         "The targets lack the axis of the batch. They are (1, T): put the list into a list.",
         ("torch.tensor([targets])", "torch.tensor(targets)"),
     ),
@@ -221,10 +213,6 @@ MISTAKES = (
         ("i if own else -100", "i * own or -100"),
     ),
     Mistake(
-        "What does not count is marked with 100, which is an id. Cross-entropy ignores −100.",
-        ("else -100", "else 100"),
-    ),
-    Mistake(
         "Only the targets are returned. What the model reads comes first.",
         (ANSWERED, "torch.tensor([targets])"),
     ),
@@ -237,10 +225,6 @@ MISTAKES = (
         "The scale is α. It is α divided by the rank, so that another rank needs no other learning "
         "rate.",
         ("alpha / rank", "alpha"),
-    ),
-    Mistake(
-        "The scale is upside down. It is α / r.",
-        ("alpha / rank", "rank / alpha"),
     ),
     Mistake(
         "A and B are there, but the output of the frozen map is not: `self.linear(x) + …`.",
@@ -285,14 +269,6 @@ MISTAKES = (
         ("(x @ self.A.T @ self.B.T)", "((x @ self.A.T).relu() @ self.B.T)"),
     ),
     Mistake(
-        "The fraction of α / r is cut off. The scale is `alpha / rank`.",
-        ("alpha / rank", "alpha // rank"),
-    ),
-    Mistake(
-        "α is divided by the root of the rank. Here the scale is α / r.",
-        ("alpha / rank", "alpha / rank**0.5"),
-    ),
-    Mistake(
         "The scale is fixed at 2, which is right for the defaults. It is α / r.",
         ("alpha / rank", "2"),
     ),
@@ -324,10 +300,6 @@ MISTAKES = (
         ("(self.B @ self.A)", "(self.B @ self.A).T"),
     ),
     Mistake(
-        "The numbers of inputs and outputs have changed places. `linear.weight` is (out, in).",
-        ("linear.in_features, linear.out_features", "linear.out_features, linear.in_features"),
-    ),
-    Mistake(
         "A and B are layers here. They are matrices: `nn.Parameter`.",
         ("nn.Parameter(torch.randn(rank, n_in) / n_in**0.5)", "nn.Linear(n_in, rank, bias=False)"),
         (
@@ -350,21 +322,9 @@ MISTAKES = (
         ("x @ self.A.T @ self.B.T", "x @ (self.B @ self.A)"),
     ),
     Mistake(
-        "A reads the output of the linear map here. It reads x, beside it.",
-        ("(x @ self.A.T", "(self.linear(x) @ self.A.T"),
-    ),
-    Mistake(
         "No gradient reaches A and B, because of a `no_grad`, a `detach` or a `data` in `forward`. "
         "Only `merged` needs none.",
         ("    def forward", "    @torch.no_grad()\n    def forward"),
-    ),
-    Mistake(
-        "The scale is applied twice.",
-        ("self.scale * (x @", "self.scale**2 * (x @"),
-    ),
-    Mistake(
-        "What A and B add is subtracted.",
-        ("self.linear(x) + self.scale", "self.linear(x) - self.scale"),
     ),
     Mistake(
         "What A and B add is subtracted, in `forward` and in `merged`.",
@@ -389,10 +349,6 @@ MISTAKES = (
         ("self.linear.weight += self.scale", "self.linear.weight[:] = self.scale"),
     ),
     Mistake(
-        "`merged` takes away what was learned. Add it.",
-        ("self.linear.weight += ", "self.linear.weight -= "),
-    ),
-    Mistake(
         "`merged` returns the frozen map as it was, without what A and B have learned.",
         (MERGE, "        return self.linear\n"),
     ),
@@ -400,14 +356,6 @@ MISTAKES = (
         "`merged` returns the LoRA itself. Return the linear map, so that A and B can be thrown "
         "away.",
         (MERGE, MERGE.replace("return self.linear", "return self")),
-    ),
-    Mistake(
-        "`merged` transposes what it adds. B @ A is (out, in), as the weight is.",
-        ("(self.B @ self.A)", "(self.B @ self.A).T"),
-    ),
-    Mistake(
-        "`merged` multiplies A @ B. B is on the left: (out, rank) times (rank, in).",
-        ("(self.B @ self.A)", "(self.A @ self.B)"),
     ),
     Mistake(
         "`merged` returns a weight. Return the linear map that has it.",
@@ -442,11 +390,6 @@ MISTAKES = (
         ("    model.requires_grad_(False)\n", ""),
     ),
     Mistake(
-        "The model is frozen after the LoRAs are in it, so they are frozen, too. Freeze it first.",
-        ("    model.requires_grad_(False)\n", ""),
-        ("    return model", "    model.requires_grad_(False)\n    return model"),
-    ),
-    Mistake(
         "Only attention has LoRAs. The MLP's two maps, `c_fc` and `c_proj`, get one as well.",
         (
             """\
@@ -478,16 +421,8 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "Only the first block has LoRAs. Go through all of `model.h`.",
-        ("in model.h:", "in model.h[:1]:"),
-    ),
-    Mistake(
         "`rank` and `alpha` are not handed on, so each LoRA has its own defaults.",
         *each("{0} = LoRA({0})"),
-    ),
-    Mistake(
-        "Only the last block has LoRAs. Go through all of `model.h`.",
-        ("in model.h:", "in model.h[-1:]:"),
     ),
     Mistake(
         "Everything is trained again at the end. Only A and B are.",

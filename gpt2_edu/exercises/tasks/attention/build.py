@@ -57,14 +57,6 @@ class Head(nn.Module):
 
 
 MIXTURE = (  # with and without a mask
-    Mistake(
-        "The weights come first: a row of them mixes the rows of v, `weights @ v`.",
-        ("weights @ v", "v @ weights"),
-    ),
-    Mistake(
-        "`*` multiplies entry by entry. The mixture is a product of matrices, `weights @ v`.",
-        ("weights @ v", "weights * v"),
-    ),
 )
 
 MISTAKES = (
@@ -111,10 +103,6 @@ MISTAKES = (
     Mistake(
         "`Head` needs one layer, with its bias, that is made in `__init__` and called `c_attn`: `self.c_attn = nn.Linear(n_embd, 3 * n_embd)`.",
         ("nn.Linear(n_embd, 3 * n_embd)", "nn.Linear(n_embd, 3 * n_embd, bias=False)"),
-    ),
-    Mistake(
-        "`c_attn` makes q, k and v at once, so it goes from n_embd to 3 * n_embd.",
-        ("nn.Linear(n_embd, 3 * n_embd)", "nn.Linear(n_embd, n_embd)"),
     ),
     Mistake(
         "On paper this is right. But e to the power of a large score is infinite, and infinity divided by infinity is nan. `softmax(dim=-1)` avoids that.",

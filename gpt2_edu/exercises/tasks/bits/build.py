@@ -119,31 +119,12 @@ MISTAKES = (
         ("(2 ** (bits - 1) - 1)", "127"),
     ),
     Mistake(
-        "Parentheses are missing: only the power divides the largest here.",
-        ("(2 ** (bits - 1) - 1)", "2 ** (bits - 1) - 1"),
-    ),
-    Mistake(
         "The largest whole number is 2^(bits − 1) − 1, not half of a range.",
         ("(2 ** (bits - 1) - 1)", "((2**bits - 1) / 2)"),
     ),
     Mistake(
-        "The range is half of what the bits allow. The largest whole number is 2^(bits − 1) − 1.",
-        ("(2 ** (bits - 1) - 1)", "(2 ** (bits - 2) - 1)"),
-    ),
-    Mistake(
-        "`ceil` rounds up. Round to the nearest.",
-        (".round()", ".ceil()"),
-    ),
-    Mistake(
         "Multiplication and division are swapped. Divide by the scale, round, multiply.",
         ("(rows / scale).round() * scale", "(rows * scale).round() / scale"),
-    ),
-    Mistake(
-        "The groups are the columns of this matrix. Each group is a row: `reshape(-1, group)`.",
-        (
-            "weight.reshape(-1, group or weight.size(-1))",
-            "weight.reshape(group or weight.size(-1), -1)",
-        ),
     ),
     Mistake(
         "A row has as many groups as a group should have columns.",
@@ -154,20 +135,8 @@ MISTAKES = (
         ("group or weight.size(-1)", "group or weight.numel()"),
     ),
     Mistake(
-        "Negative weights are lost. The range is symmetric.",
-        (".round() * scale", ".round().clamp(min=0) * scale"),
-    ),
-    Mistake(
         "A constant in the scale changes all weights. Only a scale of 0 is replaced.",
         ("torch.where(scale == 0, 1, scale)", "scale + 1e-3"),
-    ),
-    Mistake(
-        "Without `group`, a row has one scale. Its length is `weight.size(-1)`.",
-        ("group or weight.size(-1)", "group or weight.size(0)"),
-    ),
-    Mistake(
-        "The weight is transposed, so groups run down the columns. A group lies in a row.",
-        ("weight.reshape(", "weight.T.reshape("),
     ),
     Mistake(
         "The number of bits is not the largest whole number. That is 2^(bits − 1) − 1.",
@@ -176,10 +145,6 @@ MISTAKES = (
     Mistake(
         "The weight itself is divided by the scales of groups. Divide `rows`, the groups.",
         ("((rows / scale).round() * scale).view_as(weight)", "(weight / scale).round() * scale"),
-    ),
-    Mistake(
-        "This is the error of rounding. Return the rounded weights.",
-        ("((rows / scale).round() * scale)", "(rows - (rows / scale).round() * scale)"),
     ),
     Mistake(
         "The scale comes from the distance of the largest and the smallest entry. Here the range is symmetric: the largest absolute value, divided by 2^(bits − 1) − 1.",

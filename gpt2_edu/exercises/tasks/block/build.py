@@ -157,10 +157,6 @@ MISTAKES = (
         ("self.ln_2(x)", "self.ln_1(x)"),
         ("self.second(x)", "self.ln_2(x)"),
     ),
-    Mistake(
-        "The sizes are swapped: `CausalSelfAttention(n_embd, n_head)`.",
-        ("Attention(n_embd, n_head)", "Attention(n_head, n_embd)"),
-    ),
 )
 
 

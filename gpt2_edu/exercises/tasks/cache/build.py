@@ -122,17 +122,6 @@ MISTAKES = (
         ("attention(q, k, v)", "((q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1) @ v)"),
     ),
     Mistake(
-        "You return probabilities. The result is the logits, without a softmax.",
-        (
-            "model.lm_head(model.ln_f(x[:, -1]))",
-            "model.lm_head(model.ln_f(x[:, -1])).softmax(dim=-1)",
-        ),
-    ),
-    Mistake(
-        "The two are kept in the wrong order. Each entry is (k, v): `kept[layer] = k, v`.",
-        ("kept[layer] = k, v", "kept[layer] = v, k"),
-    ),
-    Mistake(
         "The keys alone are kept. Keep the values as well: `kept[layer] = k, v`.",
         ("kept[layer] = k, v", "kept[layer] = k"),
     ),

@@ -63,16 +63,8 @@ MISTAKES = (
         ("weights @ v", "weights.unsqueeze(1) * v"),
     ),
     Mistake(
-        "You return the weights as well. Here the new vector is all that is asked for.",
-        ("weights @ v", "weights @ v, weights"),
-    ),
-    Mistake(
         "You divided the scores by √C. That comes in the next chapter. Here they are used as they are.",
         ("k @ q", "k @ q / len(q) ** 0.5"),
-    ),
-    Mistake(
-        "You compare the query with the values. Scores come from the keys: `k @ q`.",
-        ("k @ q", "v @ q"),
     ),
     Mistake(
         "You swapped keys and values. Keys are for the scores, values for the mixture.",
@@ -80,24 +72,8 @@ MISTAKES = (
         ("weights @ v", "weights @ k"),
     ),
     Mistake(
-        "You divided by the largest power. Shares are 1 in total: divide by the sum.",
-        ("shares.sum()", "shares.max()"),
-    ),
-    Mistake(
         "You divided by the number of words. Shares are 1 in total: divide by the sum of the powers.",
         ("shares.sum()", "len(shares)"),
-    ),
-    Mistake(
-        "You took the mean of the shares times the values. They are added up: `weights @ v`.",
-        ("weights @ v", "weights @ v / len(v)"),
-    ),
-    Mistake(
-        "The weights are on the wrong side: (T,) times (T, C), `weights @ v`, is (C,).",
-        ("weights @ v", "v @ weights"),
-    ),
-    Mistake(
-        "You add the query to the result. What a word gathers is the mixture of the values alone.",
-        ("weights @ v", "q + weights @ v"),
     ),
 )
 

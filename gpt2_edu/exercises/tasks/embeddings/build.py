@@ -116,14 +116,6 @@ MISTAKES = (
         ('"T C")', '"C")'),
     ),
     Mistake(
-        "You scale the token rows by √C, as the paper of 2017 does. GPT-2 adds both as they are.",
-        ("tok_emb + pos_emb", "tok_emb * tok_emb.size(-1) ** 0.5 + pos_emb"),
-    ),
-    Mistake(
-        "You multiply the two rows. GPT-2 adds them, entry by entry.",
-        ("tok_emb + pos_emb", "tok_emb * pos_emb"),
-    ),
-    Mistake(
         "The tables are swapped. The ids look up rows of `wte`, the positions rows of `wpe`.",
         ("self.wte(idx)", "self.first(idx)"),
         ("self.wpe(positions)", "self.wte(positions)"),

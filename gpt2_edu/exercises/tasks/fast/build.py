@@ -107,13 +107,6 @@ MISTAKES = (
         ("tril(S - T)", "tril(S - T - 1)"),
     ),
     Mistake(
-        "Queries and keys are swapped. The order is q, k, v.",
-        (
-            "    T, S = q.size(-2)",
-            "    if q.shape == k.shape:\n        q, k = k, q\n    T, S = q.size(-2)",
-        ),
-    ),
-    Mistake(
         "The mask has a column for each query here. It has T rows, one for each query, and S columns.",
         ("torch.ones(T, S,", "torch.ones(T, T,"),
     ),
@@ -123,21 +116,9 @@ MISTAKES = (
         ("(q, k, v, attn_mask", "(q, v, k, attn_mask"),
     ),
     Mistake(
-        "The mask has a row for each key here. It has T rows, one for each query, and S columns.",
-        ("torch.ones(T, S,", "torch.ones(S, T,"),
-    ),
-    Mistake(
         "`scale=1.0` switches the division by √D off. Leave it out.",
         ("is_causal=True)", "is_causal=True, scale=1.0)"),
         ("attn_mask=visible)", "attn_mask=visible, scale=1.0)"),
-    ),
-    Mistake(
-        "Keys and values are swapped. The order is q, k, v.",
-        ("(q, k, v, is_causal=True)", "(q, v, k, is_causal=True)"),
-    ),
-    Mistake(
-        "`scale` is given. Leave it out, since the function divides by √D itself.",
-        ("is_causal=True", "is_causal=True, scale=1.0"),
     ),
     Mistake(
         "`T, D = q.shape` needs exactly two axes, and here are four. Count from the end: `q.size(-2)`.",

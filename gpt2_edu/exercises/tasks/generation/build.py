@@ -130,10 +130,6 @@ MISTAKES = (
         ("    for _ in range(n):", "    torch.manual_seed(0)\n    for _ in range(n):"),
     ),
     Mistake(
-        "`/=` divides the caller's own logits. Make new ones, `logits = logits / temperature`.",
-        ("logits = logits / temperature", "logits /= temperature"),
-    ),
-    Mistake(
         "`dim=0` goes over the texts. The k largest are those of one row, `topk(top_k, dim=-1)`.",
         ("logits.topk(top_k, dim=-1).values[:, -1:]", "logits.topk(1, dim=0).values"),
     ),
@@ -150,10 +146,6 @@ MISTAKES = (
     Mistake(
         "The condition is reversed: temperature 0 is greedy, so write `if temperature == 0`.",
         ("if temperature == 0", "if temperature != 0"),
-    ),
-    Mistake(
-        "The knobs are not passed on. Write `choose(logits, **knobs)`.",
-        ("choose(logits, **knobs)", "choose(logits)"),
     ),
     Mistake(
         "At temperature 0 the axis of the token is gone. The result is (B, 1), so write `argmax(dim=-1, keepdim=True)`.",
@@ -215,10 +207,6 @@ MISTAKES = (
         "before the softmax.",
         ("    logits = logits / temperature\n", ""),
         ("probs = logits.softmax(dim=-1)", "probs = logits.softmax(dim=-1) / temperature"),
-    ),
-    Mistake(
-        "`topk` goes over the texts. Over the tokens it goes with `dim=-1`.",
-        ("topk(top_k, dim=-1)", "topk(top_k, dim=0)"),
     ),
     Mistake(
         "Each probability is compared with top_p by itself. What counts is the sum of the likelier ones.",

@@ -185,10 +185,6 @@ MISTAKES = (
         ("(Block(n_embd, n_head) for _ in range(n_layer))", "([Block(n_embd, n_head)] * n_layer)"),
     ),
     Mistake(
-        "The sizes are swapped: `Block(n_embd, n_head)`.",
-        ("Block(n_embd, n_head)", "Block(n_head, n_embd)"),
-    ),
-    Mistake(
         "The blocks run, but their results are thrown away. Write each one back: `x = block(x)`.",
         ("x = block(x)", "block(x)"),
     ),
@@ -253,10 +249,6 @@ MISTAKES = (
         ("[idx, new], dim=1", "[idx, new], dim=0"),
     ),
     Mistake(
-        "The new token is put in front of the text. It follows it: `torch.cat([idx, new], dim=1)`.",
-        ("[idx, new]", "[new, idx]"),
-    ),
-    Mistake(
         "All matrices with `c_` in their names start smaller. Only the two called `c_proj` write to "
         "the residual stream.",
         ('"c_proj" in name', '"c_" in name'),
@@ -283,10 +275,6 @@ MISTAKES = (
     for _ in range(n):
 """,
         ),
-    ),
-    Mistake(
-        "One token is missing. The loop should run n times, `range(n)`.",
-        ("range(n)", "range(n - 1)"),
     ),
     Mistake(
         "The standard deviation of the initial numbers is 0.02, and yours is another.",

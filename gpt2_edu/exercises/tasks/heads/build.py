@@ -127,10 +127,6 @@ q = note("q", self.split_heads(q), "B H T D")
         ('note("out", self.c_proj(merged), "B T C")', "self.c_proj(merged)"),
     ),
     Mistake(
-        "`/` gives 4.0, and a size must be a whole number: `C // self.n_head`.",
-        ("C // self.n_head", "C / self.n_head"),
-    ),
-    Mistake(
         "`split_heads` and the way back both go straight to the final shape, so pieces of one token pose as several tokens. Split C into (H, D), then `transpose(1, 2)`. On the way back transpose first.",
         (
             "x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)",
@@ -222,14 +218,6 @@ merged = note("merged", merged, "B T C")
             "",
         ),
         ('note("out", self.c_proj(merged), "B T C")', "self.c_proj(merged)"),
-    ),
-    Mistake(
-        "The scores are divided by √D twice. Your `attention` already does that.",
-        ("attention(q, k, v)", "attention(q / q.size(-1) ** 0.5, k, v)"),
-    ),
-    Mistake(
-        "`c_proj` is called twice. Once is enough.",
-        ("self.c_proj(merged)", "self.c_proj(self.c_proj(merged))"),
     ),
     Mistake(
         "You add up the heads, or take their mean. The merge only puts their columns side by side, and `c_proj` mixes them.",

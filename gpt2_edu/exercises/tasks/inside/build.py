@@ -92,10 +92,6 @@ MISTAKES = (
         ("    return torch.cat(maps)", "    return maps[-1]"),
     ),
     Mistake(
-        "Queries and keys are swapped. `c_attn` gives q, k, v in this order.",
-        ("attention(q, k, apart)", "attention(k, q, apart)"),
-    ),
-    Mistake(
         "The division by √D is missing. Your `attention` has it.",
         (
             "attention(q, k, apart)",
@@ -123,10 +119,6 @@ MISTAKES = (
         ("attention(q, k, apart)", "q @ k.mT / q.size(-1) ** 0.5"),
     ),
     Mistake(
-        "The heads are averaged away. Keep the map of each head.",
-        ("attention(q, k, apart)", "attention(q, k, apart).mean(dim=1)"),
-    ),
-    Mistake(
         "Attention reads `ln_1`, and `ln_2` belongs to the MLP.",
         ("block.ln_1", "block.ln_2"),
     ),
@@ -145,10 +137,6 @@ MISTAKES = (
     Mistake(
         "Only the last block's maps are returned. Return those of all, (N, H, T, T).",
         ("torch.cat(maps)", "maps[-1][0]"),
-    ),
-    Mistake(
-        "The blocks are the second axis here. They come first, (N, H, T, T).",
-        ("torch.cat(maps)", "torch.cat(maps).transpose(0, 1)"),
     ),
     Mistake(
         "The MLP is left out, so the next block reads another stream. `x = block(x)` is the whole block.",

@@ -107,10 +107,6 @@ MISTAKES = (
         ("self.weight * normed + self.bias", "normed + self.bias"),
     ),
     Mistake(
-        "β is added before the product with γ, so γ multiplies it too. β comes last.",
-        ("self.weight * normed + self.bias", "self.weight * (normed + self.bias)"),
-    ),
-    Mistake(
         "The mean is not subtracted from what you divide. Write `(x - mean)` above the root, too.",
         ("normed = (x - mean)", "normed = x"),
     ),
@@ -161,10 +157,6 @@ MISTAKES = (
     Mistake(
         "ε is left out, which shows for quiet tokens: add `self.eps` to the variance.",
         (" + self.eps", ""),
-    ),
-    Mistake(
-        "The squares are added up, but not divided by C. The variance is their mean.",
-        ("square().mean(", "square().sum("),
     ),
     Mistake(
         "The argument `eps` is not used. Keep it, `self.eps = eps`, and add `self.eps` under the "

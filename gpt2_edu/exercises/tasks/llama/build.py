@@ -203,17 +203,9 @@ MISTAKES = (
         ("positions[:, None] * frequencies", "frequencies"),
     ),
     Mistake(
-        "Every pair turns at the same speed, 1 radian a token. Pair i turns by base^(-2i/D).",
-        ("positions[:, None] * frequencies", "positions[:, None] * torch.ones_like(frequencies)"),
-    ),
-    Mistake(
         "Positions and frequencies are multiplied entry by entry here. Give the positions an axis "
         "of their own: `positions[:, None]`, (T, 1).",
         ("positions[:, None] *", "positions *"),
-    ),
-    Mistake(
-        "The two halves come back in the wrong order. `a * cos - b * sin` is the first.",
-        ("[a * cos - b * sin, a * sin + b * cos]", "[a * sin + b * cos, a * cos - b * sin]"),
     ),
     # ---- RMSNorm
     Mistake(
@@ -247,14 +239,6 @@ MISTAKES = (
         ("x.square().mean(", "x.square().sum("),
     ),
     Mistake(
-        "You divide by the mean square. Divide by its root.",
-        ("torch.sqrt(mean_square + self.eps)", "(mean_square + self.eps)"),
-    ),
-    Mistake(
-        "The square is missing, so positive and negative entries cancel: `x.square().mean(…)`.",
-        ("x.square().mean(", "x.mean("),
-    ),
-    Mistake(
         "You take the mean of the absolute values. RMS is the root of the mean of the squares.",
         ("x.square().mean(", "x.abs().mean("),
         ("torch.sqrt(mean_square + self.eps)", "(mean_square + self.eps)"),
@@ -265,10 +249,6 @@ MISTAKES = (
         ("x.square().mean(dim=-1", "x.square().mean(dim=1"),
     ),
     Mistake(
-        "`mean` drops the axis, so that (B, T) meets (B, T, C). Keep it, with `keepdim=True`.",
-        ("mean(dim=-1, keepdim=True)", "mean(dim=-1)"),
-    ),
-    Mistake(
         "γ is there, but `forward` does not use it: `self.weight * …`.",
         ("self.weight * (x / torch.sqrt(mean_square + self.eps))", "x / torch.sqrt(mean_square + self.eps)"),
     ),
@@ -277,45 +257,14 @@ MISTAKES = (
         "`torch.ones(n_embd)`.",
         ("torch.ones(n_embd)", "torch.zeros(n_embd)"),
     ),
-    Mistake(
-        "RMSNorm has no β. Its only parameter is γ, called `weight`.",
-        (
-            "torch.ones(n_embd))  # γ\n",
-            "torch.ones(n_embd))  # γ\n        self.bias = nn.Parameter(torch.zeros(n_embd))\n",
-        ),
-    ),
     # ---- SwiGLU
     Mistake(
         "SiLU is on `up_proj` here. It bends the gate, and `up_proj` stays as it is.",
         ("F.silu(pre) * self.up_proj(x)", "pre * F.silu(self.up_proj(x))"),
     ),
     Mistake(
-        "SiLU bends both projections. It belongs on the gate only.",
-        ("* self.up_proj(x)", "* F.silu(self.up_proj(x))"),
-    ),
-    Mistake(
-        "The gate is not bent, so the MLP has no nonlinearity but the product: `F.silu(…)`.",
-        ("F.silu(pre)", "pre"),
-    ),
-    Mistake(
-        "This gate is GELU's, which is GEGLU. SwiGLU has SiLU, `F.silu`.",
-        ("F.silu(pre)", "F.gelu(pre)"),
-    ),
-    Mistake(
         "This gate is only σ(z), between 0 and 1. SiLU is z · σ(z), `F.silu`.",
         ("F.silu(pre)", "pre.sigmoid()"),
-    ),
-    Mistake(
-        "This gate is ReLU. SwiGLU has SiLU, `F.silu`.",
-        ("F.silu(pre)", "F.relu(pre)"),
-    ),
-    Mistake(
-        "Gate and `up_proj` are added. Multiply them, entry by entry.",
-        ("F.silu(pre) * self.up_proj(x)", "F.silu(pre) + self.up_proj(x)"),
-    ),
-    Mistake(
-        "SiLU is applied to the product. Bend the gate first, then multiply.",
-        ("F.silu(pre) * self.up_proj(x)", "F.silu(pre * self.up_proj(x))"),
     ),
     Mistake(
         "`up_proj` is not used. The bent gate scales it: `F.silu(…) * self.up_proj(x)`.",
@@ -324,18 +273,6 @@ MISTAKES = (
     Mistake(
         "`down_proj` is missing. It brings the F entries back to C.",
         ('note("out", self.down_proj(act), "B T C")', "act"),
-    ),
-    Mistake(
-        "You add x to the result. That is the residual connection, which the block adds.",
-        ("self.down_proj(act)", "x + self.down_proj(act)"),
-    ),
-    Mistake(
-        "The three matrices of SwiGLU have no biases: `bias=False`.",
-        ("self.up_proj = nn.Linear(n_embd, n_inner, bias=False)", "self.up_proj = nn.Linear(n_embd, n_inner)"),
-    ),
-    Mistake(
-        "`down_proj` leads back, from n_inner to n_embd: `nn.Linear(n_inner, n_embd, bias=False)`.",
-        ("nn.Linear(n_inner, n_embd, bias=False)", "nn.Linear(n_embd, n_inner, bias=False)"),
     ),
     Mistake(
         "The MLP is four times as wide here. SwiGLU's width is given, `n_inner`.",
@@ -374,10 +311,6 @@ MISTAKES = (
         ("rotate(k, positions, self.base)", "k"),
     ),
     Mistake(
-        "v is rotated, too. Positions belong into the scores, so only q and k turn.",
-        ('note("v", v, ', 'note("v", rotate(v, positions, self.base), '),
-    ),
-    Mistake(
         "You rotate before you split into heads, so pairs lie in different heads. Split first, "
         "then rotate the D columns of each head.",
         ("self.split_heads(self.q_proj(x), self.n_head)", "self.split_heads(rotate(self.q_proj(x), torch.arange(x.size(1)), self.base), self.n_head)"),
@@ -389,14 +322,6 @@ MISTAKES = (
         "The base is not passed on, so `rotate` uses its own default.",
         ("rotate(q, positions, self.base)", "rotate(q, positions)"),
         ("rotate(k, positions, self.base)", "rotate(k, positions)"),
-    ),
-    Mistake(
-        "The keys get the positions of the queries plus one. The same token has one position.",
-        ("rotate(k, positions, self.base)", "rotate(k, positions + 1, self.base)"),
-    ),
-    Mistake(
-        "You scale the scores once more. Your `attention` already divides by √D.",
-        ("attention(q, k, v)", "attention(q / self.head_size**0.5, k, v)"),
     ),
     Mistake(
         "These heads see the future. Call your `attention`, which masks it.",
@@ -477,10 +402,6 @@ MISTAKES = (
         ("block.mlp = SwiGLU(n_embd, n_inner)", "block.mlp = mlp"),
     ),
     Mistake(
-        "The numbers of heads are swapped: `GroupedSelfAttention(n_embd, n_head, n_kv_head)`.",
-        ("GroupedSelfAttention(n_embd, n_head, n_kv_head)", "GroupedSelfAttention(n_embd, n_kv_head, n_head)"),
-    ),
-    Mistake(
         "The position vectors are still there: `Embeddings` adds them. Rotation tells positions "
         "now, so the embeddings are `nn.Embedding(vocab_size, n_embd)` and nothing else.",
         ("        self.embeddings = nn.Embedding(vocab_size, n_embd)\n", ""),
@@ -495,24 +416,12 @@ MISTAKES = (
         ("[a * cos - b * sin, a * sin + b * cos]", "[a * cos, b * sin]"),
     ),
     Mistake(
-        "The numerator is doubled twice: `torch.arange(0, D, 2)` has the 2 in it already.",
-        ("(-torch.arange(0, D, 2, device", "(-2 * torch.arange(0, D, 2, device"),
-    ),
-    Mistake(
         "Pairs are counted from 1 here. Pair 0 has the frequency 1.",
         ("(-torch.arange(0, D, 2, device=x.device) / D)", "(-torch.arange(2, D + 2, 2, device=x.device) / D)"),
     ),
     Mistake(
-        "Positions begin with 1 here. Use the given ones: position 0 is not turned.",
-        ("positions[:, None] *", "(positions[:, None] + 1) *"),
-    ),
-    Mistake(
         "The two halves come back interleaved. Column i stays column i: `torch.cat([…], dim=-1)`.",
         ("torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)", "torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)"),
-    ),
-    Mistake(
-        "x is added to its rotation. Return the rotated columns only.",
-        ("return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)", "return x + torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)"),
     ),
     Mistake(
         "cos and sin are laid out for neighbours, 0, 0, 1, 1, but the columns are paired as halves. Repeat them as 0, 1, 0, 1: `torch.cat([cos, cos], dim=-1)`.",
@@ -521,10 +430,6 @@ MISTAKES = (
     Mistake(
         "γ starts at random. A new norm changes only the length of a row: begin with `torch.ones(n_embd)`.",
         ("torch.ones(n_embd)", "torch.randn(n_embd)"),
-    ),
-    Mistake(
-        "The default of `eps` is 1e-5.",
-        ("n_embd, eps=1e-5", "n_embd, eps=1e-6"),
     ),
     Mistake(
         "The mean is taken over everything, so tokens depend on each other. Each row has its own: `mean(dim=-1, keepdim=True)`.",
@@ -541,10 +446,6 @@ MISTAKES = (
     Mistake(
         "`gate_proj` is not used, and `up_proj` has both roles. The gate has a matrix of its own.",
         ("F.silu(pre)", "F.silu(self.up_proj(x))"),
-    ),
-    Mistake(
-        "SiLU is applied once more to the product. Only the gate is bent.",
-        ("self.down_proj(act)", "self.down_proj(F.silu(act))"),
     ),
     Mistake(
         "Each key head is repeated K times. It has H / K readers, so it is repeated H / K times.",

@@ -80,10 +80,6 @@ MISTAKES = (
         ('note("scores", scores, "... T T")', 'note("scores", scores, "T T")'),
     ),
     Mistake(
-        "You divide by √T, the root of the number of tokens. D is the length of the vectors.",
-        ("math.sqrt(D)", "math.sqrt(T)"),
-    ),
-    Mistake(
         "The triangle says for each pair of tokens whether one sees the other. It is (T, T), not (D, D).",
         ("torch.ones(T, T", "torch.ones(D, D"),
         ('note("masked_scores", masked_scores, "... T T")', "masked_scores"),
@@ -101,10 +97,6 @@ MISTAKES = (
         "Nothing is masked here, and the division by √D is gone.",
         (" / math.sqrt(D)", ""),
         ("masked_scores.softmax(dim=-1)", "scores.softmax(dim=-1)"),
-    ),
-    Mistake(
-        "The softmax is taken twice, before the mask and after it. Mask the scores themselves.",
-        ('note("scores", scores, "... T T")', 'note("scores", scores.softmax(dim=-1), "... T T")'),
     ),
     Mistake(
         "You write +∞, which gets all of the weight, or makes it nan. Hidden is −∞, `-torch.inf`.",

@@ -124,10 +124,6 @@ MISTAKES = (
         ('"B T C")', '"B T F")'),
     ),
     Mistake(
-        '`approximate` takes the name of the form, as text: `approximate="tanh"`.',
-        ('approximate="tanh"', "approximate=True"),
-    ),
-    Mistake(
         'This is x · σ(1.702 x), a coarser approximation. Write `F.gelu(…, approximate="tanh")`.',
         ('F.gelu(pre, approximate="tanh")', "pre * (1.702 * pre).sigmoid()"),
     ),

@@ -85,10 +85,6 @@ MISTAKES = (
         "The MLP is not used. After attention has written to the stream, add `self.mlp(…)`.",
         ("x + self.mlp(x)", "x"),
     ),
-    Mistake(
-        "The sizes are swapped: `CausalSelfAttention(n_embd, n_head)`.",
-        ("Attention(n_embd, n_head)", "Attention(n_head, n_embd)"),
-    ),
 )
 
 

@@ -90,10 +90,6 @@ MISTAKES = (
         ("drawn.sum()", "len(ids)"),
     ),
     Mistake(
-        "There is a loss for each story. They are added up.",
-        ("weighted.sum() / drawn.sum()", "weighted.sum(dim=1) / drawn.sum()"),
-    ),
-    Mistake(
         "`cross_entropy` takes its mean by itself, so that all tokens get the same factor. Ask for "
         'every token: `reduction="none"`.',
         (', reduction="none"', ""),
@@ -112,36 +108,12 @@ MISTAKES = (
         ("targets == end", "targets == 0"),
     ),
     Mistake(
-        "The rewards are divided by their mean. Subtract it.",
-        ("rewards - rewards.mean()", "rewards / rewards.mean()"),
-    ),
-    Mistake(
-        "The largest reward is subtracted. Subtract the mean.",
-        ("rewards - rewards.mean()", "rewards - rewards.max()"),
-    ),
-    Mistake(
-        "The median is subtracted. Subtract the mean.",
-        ("rewards - rewards.mean()", "rewards - rewards.median()"),
-    ),
-    Mistake(
-        "`cross_entropy` takes logits, not probabilities.",
-        ("logits.transpose(1, 2)", "logits.softmax(dim=-1).transpose(1, 2)"),
-    ),
-    Mistake(
-        "Ends are counted from story to story. Count along a row: `cumsum(dim=1)`.",
-        ("cumsum(dim=1)", "cumsum(dim=0)"),
-    ),
-    Mistake(
         "Only the ends are counted. A token was drawn if no end comes before it.",
         ("is_end.cumsum(dim=1) - is_end == 0", "targets == end"),
     ),
     Mistake(
         "The tokens after the end are in the sum. Multiply by `drawn`.",
         ("* losses * drawn", "* losses"),
-    ),
-    Mistake(
-        "The advantages are added to the losses. Multiply.",
-        ("advantage.unsqueeze(1) * losses", "(advantage.unsqueeze(1) + losses)"),
     ),
     Mistake(
         "Each story is divided by its own number of tokens, and these are added. Divide the sum of all by the number of all.",

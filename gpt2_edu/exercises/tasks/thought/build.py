@@ -74,17 +74,9 @@ MISTAKES = (
         ("darts[i] * q[i, token] >= p[i, token]", "darts[i] >= p[i, token]"),
     ),
     Mistake(
-        "The rejected draft is counted. It is replaced, so only the drafts before it stay.",
-        ("return i, rest", "return i + 1, rest"),
-    ),
-    Mistake(
         "If all drafts stay, the large model adds a token of its own. It comes from p's last row, "
         "which follows the last draft.",
         ("p[-1]", "p[-2]"),
-    ),
-    Mistake(
-        "If all drafts stay, the token after them comes from q. It is the large model's turn.",
-        ("p[-1]", "q[-1]"),
     ),
     Mistake(
         "The drafts after a rejected one are tried as well. They continue a text that does not "
@@ -102,26 +94,6 @@ def verify(p, q, drafted, darts):
 """,
     ),
     Mistake(
-        "One dart, the first, is thrown for all drafts. Each has its own.",
-        ("darts[i] *", "darts[0] *"),
-    ),
-    Mistake(
-        "All drafts are judged by the first row. Each position has its own p and q.",
-        ("q[i, token] >= p[i, token]", "q[0, token] >= p[0, token]"),
-    ),
-    Mistake(
-        "The row of p is one too late. Row i of p and of q are for draft i.",
-        (">= p[i, token]", ">= p[i + 1, token]"),
-    ),
-    Mistake(
-        "The rest is not limited at 0. Where q is above p, nothing is missing.",
-        (".clamp(min=0)", ""),
-    ),
-    Mistake(
-        "What is left always comes from the first position. Use the row of the rejected draft.",
-        ("(p[i] - q[i])", "(p[0] - q[0])"),
-    ),
-    Mistake(
         "After a rejection the token stands in place of the draft, so it comes from p's row i, not the next.",
         ("(p[i] - q[i]).clamp(min=0)", "p[i + 1]"),
     ),
@@ -130,32 +102,8 @@ def verify(p, q, drafted, darts):
         ("rest / rest.sum()", "rest.softmax(dim=-1)"),
     ),
     Mistake(
-        "The rejected token is returned. Return how many drafts stay.",
-        ("return i, rest", "return token, rest"),
-    ),
-    Mistake(
-        "These are the drafts that are lost. Return how many stay.",
-        ("return i, rest", "return len(drafted) - i, rest"),
-    ),
-    Mistake(
-        "The large model's own token is counted. It is drawn after these.",
-        ("return len(drafted), p[-1]", "return len(drafted) + 1, p[-1]"),
-    ),
-    Mistake(
-        "If all drafts stay, the next token follows the last of them: p's last row.",
-        ("len(drafted), p[-1]", "len(drafted), p[0]"),
-    ),
-    Mistake(
-        "The last draft is not counted. If none is rejected, all of them stay.",
-        ("return len(drafted), p[-1]", "return len(drafted) - 1, p[-1]"),
-    ),
-    Mistake(
         "All rows of p are returned. The next token comes from the last one.",
         ("len(drafted), p[-1]", "len(drafted), p"),
-    ),
-    Mistake(
-        "The loop ends after the first draft that stays. Return after the loop.",
-        ("    return len(drafted), p[-1]", "        return len(drafted), p[-1]"),
     ),
     Mistake(
         "The dart is compared with q. A draft stays with the probability p / q.",

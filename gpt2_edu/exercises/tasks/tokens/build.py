@@ -113,17 +113,6 @@ MISTAKES = (
         ("regex.findall(pattern, text)", "[text]"),
     ),
     Mistake(
-        "You return after the first piece. `return ids` belongs after the loop.",
-        (
-            """\
-for part in parts]
-    return ids""",
-            """\
-for part in parts]
-        return ids""",
-        ),
-    ),
-    Mistake(
         "A pair that is no token has no rank, so `ranks[pair]` stops. `ranks.get(pair, math.inf)` puts it last.",
         ("ranks.get(pair, math.inf)", "ranks[pair]"),
     ),
@@ -148,14 +137,6 @@ for part in parts]
     Mistake(
         "The ids are not the places in the dictionary, whose order may be any. Turn it round: `{i: part for part, i in ranks.items()}`.",
         ("{i: part for part, i in ranks.items()}", "list(ranks)"),
-    ),
-    Mistake(
-        'Half a character vanishes in your `decode`. It should become �: `errors="replace"`.',
-        ('errors="replace"', 'errors="ignore"'),
-    ),
-    Mistake(
-        'Your `decode` returns bytes. Make text of them, with `.decode("utf-8", errors="replace")`.',
-        ('.decode("utf-8", errors="replace")', ""),
     ),
     Mistake(
         "Nothing is merged here. Merge the pair of the lowest rank, and repeat until no two neighbours make a token.",

@@ -112,10 +112,6 @@ MISTAKES = (
         ("windows[:, :-1], windows[:, 1:]", "windows, windows"),
     ),
     Mistake(
-        "Inputs and targets are swapped. The target is the *later* token.",
-        ("windows[:, :-1], windows[:, 1:]", "windows[:, 1:], windows[:, :-1]"),
-    ),
-    Mistake(
         "Your windows always begin at the same places. Draw their starts at random: "
         "`torch.randint(len(ids) - T, (batch_size,))`.",
         ("torch.randint(len(ids) - T, (batch_size,))", "torch.arange(batch_size) * T"),
@@ -136,17 +132,9 @@ MISTAKES = (
         ("loss.item()", "loss"),
     ),
     Mistake(
-        "Only the last loss is returned. Return the list, with a loss for every step.",
-        ("return losses", "return losses[-1]"),
-    ),
-    Mistake(
         "The `return` is inside the loop, which ends after one step. Move it to the left, under "
         "`for`.",
         ("    return losses", "        return losses"),
-    ),
-    Mistake(
-        "`cross_entropy` applies the softmax itself. Give it the logits as they are.",
-        ("logits.flatten(0, 1)", "logits.softmax(dim=-1).flatten(0, 1)"),
     ),
     Mistake(
         "`cross_entropy` expects the classes on the second axis, and (B, T, V) has T there. Flatten "
@@ -188,10 +176,6 @@ MISTAKES = (
     Mistake(
         "`batch` sets the seed, so that every batch is the same. Leave the seed to whoever calls it.",
         ("    starts = torch.randint(", "    torch.manual_seed(0)\n    starts = torch.randint("),
-    ),
-    Mistake(
-        "`cross_entropy` takes the logits first, then the targets.",
-        ("logits.flatten(0, 1), targets.flatten()", "targets.flatten(), logits.flatten(0, 1)"),
     ),
     Mistake(
         "`flatten()` joins the V classes as well. Only B and T are joined: `logits.flatten(0, 1)`.",

@@ -249,16 +249,8 @@ MISTAKES = (
         ("clip_grad_norm_", "clip_grad_value_"),
     ),
     Mistake(
-        "The learning rate of only one group is set. Set it in all groups.",
-        ("in optimizer.param_groups:", "in optimizer.param_groups[:1]:"),
-    ),
-    Mistake(
         "The cosine is spread over all steps. Divide by the steps after the warm-up, `steps - warmup`.",
         ("/ (steps - warmup)", "/ steps"),
-    ),
-    Mistake(
-        "You count the steps of the loop from 1. `rate` adds the 1 itself.",
-        ("= rate(step, steps", "= rate(step + 1, steps"),
     ),
     Mistake(
         "`<=` makes the warm-up one step too long, and its last rate is above lr. Steps count from 0, so it is `step < warmup`.",
@@ -269,17 +261,9 @@ MISTAKES = (
         ("(lr - min_lr)", "lr"),
     ),
     Mistake(
-        "The betas are AdamW's own, 0.9 and 0.999. Leave them out.",
-        ("AdamW(groups)", "AdamW(groups, betas=(0.9, 0.95))"),
-    ),
-    Mistake(
         "`optimizer.step()` is inside the loop over the parts, so each part makes a step of its own. Step once, after the gradients of all parts have been added up.",
         ("        optimizer.step()\n", ""),
         ("            total +=", "            optimizer.step()\n            total +="),
-    ),
-    Mistake(
-        "Only the last loss is returned. Return the list, with a loss for every step.",
-        ("return losses", "return losses[-1:]"),
     ),
     Mistake(
         "The arguments of `rate` have another order: first the step, then the number of steps.",
