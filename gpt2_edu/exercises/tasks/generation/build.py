@@ -130,6 +130,10 @@ MISTAKES = (
         ("    for _ in range(n):", "    torch.manual_seed(0)\n    for _ in range(n):"),
     ),
     Mistake(
+        "`/=` divides the caller's own logits. Make new ones, `logits = logits / temperature`.",
+        ("logits = logits / temperature", "logits /= temperature"),
+    ),
+    Mistake(
         "`dim=0` goes over the texts. The k largest are those of one row, `topk(top_k, dim=-1)`.",
         ("logits.topk(top_k, dim=-1).values[:, -1:]", "logits.topk(1, dim=0).values"),
     ),
