@@ -358,6 +358,10 @@ MISTAKES = (
         (MERGE, MERGE.replace("return self.linear", "return self")),
     ),
     Mistake(
+        "`merged` transposes what it adds. B @ A is (out, in), as the weight is.",
+        ("(self.B @ self.A)", "(self.B @ self.A).T"),
+    ),
+    Mistake(
         "`merged` returns a weight. Return the linear map that has it.",
         (MERGE, "        return self.linear.weight + self.scale * (self.B @ self.A)\n"),
     ),
