@@ -29,14 +29,21 @@ def prepare() -> None:
 
 def cut(styles: str, classes: Collection[str]) -> tuple[str, str]:
     """KaTeX's rules for classes that occur, and the faces that these rules ask for."""
-    rules = [(selectors.split(","), style) for selectors, style in RULE.findall(styles)]
-    own = [([one for one in many if classes_of(one) <= set(classes)], how) for many, how in rules]
-    kept = [f"{','.join(many)}{{{how}}}" for many, how in own if many and many != ["@font-face"]]
-    families = set(FAMILY.findall("".join(kept)))
-    faces = [
-        how for many, how in rules if many == ["@font-face"] and families & set(FAMILY.findall(how))
-    ]
-    return "".join(kept), "".join(f"@font-face{{font-display:swap;{how}}}" for how in faces)
+    rules, faces = [], []
+    for selectors, style in RULE.findall(styles):
+        if selectors == "@font-face":
+            faces.append(style)
+        elif kept := [one for one in selectors.split(",") if classes_of(one) <= set(classes)]:
+            rules.append((",".join(kept), style))
+    asked = {face_of(style) for _, style in rules}
+    own = [f"@font-face{{font-display:swap;{face}}}" for face in faces if face_of(face) in asked]
+    return "".join(f"{selectors}{{{style}}}" for selectors, style in rules), "".join(own)
+
+
+def face_of(style: str) -> tuple[str, bool, bool]:
+    """The family that a rule names, or Main, whether it is bold, and whether italic."""
+    family = FAMILY.search(style)
+    return family[0] if family else "KaTeX_Main", "weight:700" in style, "italic" in style
 
 
 def classes_of(selector: str) -> set[str]:

@@ -21,6 +21,11 @@ FIRST = 9  # numbers of a token's vector
 DIGITS = 4  # decimals that a page holds
 UNIT = 10**-DIGITS  # of attention weights, which are whole numbers there
 LIT = 0.5  # a unit of the MLP is lit above this
+# The largest text of the first page on a phone, there from the first paint; then the picture has it.
+WHO = (
+    '<p class="soft flow-who">Crane World’s model answers ({parameters} parameters). '
+    "It knows only its small world. <span>use GPT-2</span></p>"
+)
 CHIPS = (
     "In the city, the crane",
     "In the marsh, the crane",
@@ -53,9 +58,11 @@ def element(**more: Any) -> str:
     """The picture with more settings, around what stands there without a script."""
     if more.get("tensors") == "folded":  # where the model is opened
         more["learned"] = learned()
-    told = escape(json.dumps(settings() | more, separators=(",", ":")))
+    all_ = settings() | more
+    told = escape(json.dumps(all_, separators=(",", ":")))
+    who = WHO.format(**all_) if "plays" in more else ""
     return (
-        f'<gpt2-flow class="g2-live" data-stored data-settings="{told}">'
+        f'<gpt2-flow class="g2-live" data-stored data-settings="{told}">{who}'
         f'<div class="printed">{guesses_as_tables()}</div></gpt2-flow>'
     )
 
