@@ -38,6 +38,7 @@ export class Lines {
     box.prepend(make("div", { class: "flow-field" }, input, tour)); // the field first
     /** @type {{text: string, says: string} | null} */
     this.changed = null; // what came of a text that was changed
+    this.shown = false;
   }
 
   /**
@@ -61,7 +62,9 @@ export class Lines {
     const thing = loaded?.from?.unit === "characters" ? "character" : "word";
     legend.replaceChildren(...legendOf(pass, Boolean(other), thing));
     this.told.replaceChildren(...inSentences(pass, at).map((one) => make("li", {}, one)));
-    input.scrollLeft = writes ? input.scrollWidth : 0; // what was written last
+    // What was written last; at first that would have all of it laid out.
+    if (this.shown) input.scrollLeft = writes ? input.scrollWidth : 0;
+    this.shown = true;
     return answerOf(pass, writes);
   }
 }

@@ -24,6 +24,9 @@ export class Pulses {
     frame.append(this.element);
     /** @type {Animation[]} */
     this.moves = [];
+    /** @type {Set<Animation>} */
+    this.live = new Set(); // that are to be seen
+    this.all = 1; // blocks' time of a wave, and of the pause behind it
     this.depth = Infinity; // of the pass; Infinity: it rests
     this.pace = PACE;
     this.runs = false; // at rest
@@ -36,7 +39,7 @@ export class Pulses {
       this.set(this.depth);
     }).observe(frame);
     const touched = () => {
-      if (!frame.isConnected || !this.moves.length) return;
+      if (!frame.isConnected || !this.beads.length) return;
       clearTimeout(this.busy);
       this.busy = Number(setTimeout(() => ((this.busy = 0), this.set(this.depth)), AFTER));
       this.set(this.depth);
@@ -52,39 +55,44 @@ export class Pulses {
     this.pace = Math.max(PACE, (nLayer + 1) / WAVE);
     this.runs = false;
     this.beads = beads;
-    const all = nLayer + 1 + PAUSE;
+    this.all = nLayer + 1 + PAUSE;
     for (const move of this.moves) move.cancel(); // else they go on without their elements
     this.element.replaceChildren();
-    this.moves = still()
-      ? []
-      : beads.map(({ from, to, where, strength }) => {
-          const one = make("i", { style: `opacity:0;--strength:${strength}` });
-          this.element.append(one);
-          const way = Array.from({ length: FRAMES + 1 }, (_, i) => {
-            const depth = from + (i / FRAMES) * (to - from);
-            const [x, y] = where(depth);
-            const [a, b] = where(Math.min(to, depth + 0.01));
-            const turn = i < FRAMES ? Math.atan2(b - y, a - x) : null;
-            return { offset: (depth - BEGIN) / all, x, y, turn };
-          });
-          way[FRAMES].turn = way[FRAMES - 1].turn;
-          const frames = way.map(({ offset, x, y, turn }, i) => ({
-            offset,
-            transform: `translate(${x.toFixed(1)}px,${y.toFixed(1)}px) rotate(${turn?.toFixed(3)}rad)`,
-            opacity: i && i < FRAMES ? strength : 0,
-          }));
-          const outside = [
-            { ...frames[0], offset: 0 },
-            { ...frames[FRAMES], offset: 1 },
-          ];
-          const move = one.animate([outside[0], ...frames, outside[1]], {
-            duration: all * UNIT,
-            iterations: Infinity,
-          });
-          move.pause();
-          return move;
-        });
+    this.moves = [];
+    this.live.clear();
     this.set(this.depth);
+  }
+
+  /** The beads, once one is to be seen: the picture is painted before. */
+  build() {
+    const { all } = this;
+    this.moves = this.beads.map(({ from, to, where, strength }) => {
+      const one = make("i", { style: `opacity:0;--strength:${strength}` });
+      this.element.append(one);
+      const way = Array.from({ length: FRAMES + 1 }, (_, i) => {
+        const depth = from + (i / FRAMES) * (to - from);
+        const [x, y] = where(depth);
+        const [a, b] = where(Math.min(to, depth + 0.01));
+        const turn = i < FRAMES ? Math.atan2(b - y, a - x) : null;
+        return { offset: (depth - BEGIN) / all, x, y, turn };
+      });
+      way[FRAMES].turn = way[FRAMES - 1].turn;
+      const frames = way.map(({ offset, x, y, turn }, i) => ({
+        offset,
+        transform: `translate(${x.toFixed(1)}px,${y.toFixed(1)}px) rotate(${turn?.toFixed(3)}rad)`,
+        opacity: i && i < FRAMES ? strength : 0,
+      }));
+      const outside = [
+        { ...frames[0], offset: 0 },
+        { ...frames[FRAMES], offset: 1 },
+      ];
+      const move = one.animate([outside[0], ...frames, outside[1]], {
+        duration: all * UNIT,
+        iterations: Infinity,
+      });
+      move.pause();
+      return move;
+    });
   }
 
   /**
@@ -98,13 +106,16 @@ export class Pulses {
     [this.depth, this.runs] = [depth, runs];
     this.element.hidden = rests && !runs;
     this.element.dataset.rests = String(rests);
-    if (runs && went) return;
+    if ((runs && went) || still()) return;
+    const goes = this.beads.map(({ from, to }) => runs || (leg && from < leg.to && to > depth));
+    const seen = this.beads.map(({ from, to }, i) => goes[i] || (from < depth && depth < to));
+    if (!this.moves.length && seen.some(Boolean)) this.build();
     const speed = rests ? this.pace : (leg?.speed ?? 0);
     this.moves.forEach((move, i) => {
-      const { from, to } = this.beads[i];
-      const on = runs || (leg && from < leg.to && to > depth);
+      if (!seen[i] && !this.live.has(move)) return; // the others are left alone: there are many
+      this.live[seen[i] ? "add" : "delete"](move);
       move.currentTime = rests ? 0 : Math.max(0, depth - BEGIN) * UNIT;
-      if (on) {
+      if (goes[i]) {
         move.playbackRate = (speed * UNIT) / 1000;
         move.play();
       } else move.pause();

@@ -36,6 +36,8 @@ export class Stage {
     this.depth = Infinity; // how far the pass has come; Infinity: to the end
     /** @type {number | undefined} */
     this.to = undefined; // how far it goes on by itself
+    /** @type {Animation[]} */
+    this.moves = []; // of the veil
     /** @type {typeof import("./camera.mjs").fly | null} */
     this.fly = null; // from one level to another: it comes with the deeper levels
   }
@@ -127,7 +129,8 @@ export class Stage {
     this.veil.hidden = !covered;
     this.pulses.set(covered ? depth : Infinity, leg);
     const both = [this.veil, this.anchor]; // which stays where it is while the veil goes
-    for (const one of both) for (const move of one.getAnimations()) move.cancel();
+    for (const move of this.moves) move.cancel();
+    this.moves = [];
     if (!scene?.along || !covered) return;
     const { along, vertical } = scene;
     both.forEach((one, i) => {
@@ -136,7 +139,7 @@ export class Stage {
       one.style.transform = at(depth);
       if (!leg) return;
       const duration = (1000 * (leg.to - depth)) / leg.speed;
-      one.animate([{}, { transform: at(leg.to) }], { duration, fill: "forwards" });
+      this.moves.push(one.animate([{}, { transform: at(leg.to) }], { duration, fill: "forwards" }));
     });
   }
 
@@ -163,6 +166,7 @@ export class Stage {
    * @param {boolean} comes  the page goes along
    */
   enter(frame, deep, comes) {
+    if (frame.classList.contains("deep") === deep && !comes) return; // nothing is measured for it
     flip([this.element], () => {
       frame.classList.toggle("deep", deep);
       if (deep && comes) frame.querySelector(".flow-top")?.scrollIntoView();

@@ -76,14 +76,18 @@ export class Thumbs {
   /**
    * @param {typeof PageModel} model
    * @param {() => void} repaint
+   * @param {SVGElement} picture
    */
-  constructor(model, repaint) {
+  constructor(model, repaint, picture) {
+    this.picture = picture;
     this.model = model;
     this.repaint = repaint;
     /** @type {Map<string, {weight: Float32Array, inputs: number}>} */
     this.weights = new Map();
     /** @type {Map<string, string>} */
     this.images = new Map();
+    /** @type {Map<string, () => string>} */
+    this.due = new Map(); // images that are to be made
     /** @type {unknown} */
     this.of = null; // the model that they are of
   }
@@ -110,15 +114,36 @@ export class Thumbs {
     return true;
   }
 
-  /** @param {Piece} piece @param {(name: string) => string} colour */
-  image({ name, role, turned }, colour) {
+  /**
+   * The image of a piece; what is not made yet comes later.
+   * @param {Piece} piece
+   * @param {Record<string, string>} inks  by role
+   */
+  image({ name, role, turned }, inks) {
     const known = this.weights.get(name);
-    if (!known) return null;
-    const inks = [colour(role), colour("minus")];
-    const key = name + inks;
-    const image = this.images.get(key) ?? imageOf(known.weight, known.inputs, inks, turned);
-    this.images.set(key, image);
-    return image;
+    if (!known) return nothing;
+    const both = [inks[role], inks.minus];
+    const key = name + both;
+    const image = this.images.get(key);
+    if (image) return image;
+    if (!this.due.size) this.make();
+    this.due.set(name, () => {
+      const made = imageOf(known.weight, known.inputs, both, turned);
+      this.images.set(key, made);
+      return made;
+    });
+    return nothing;
+  }
+
+  /** One image after the other, in tasks of their own: all of them at once would hold up a page. */
+  async make() {
+    do {
+      await new Promise((done) => setTimeout(done));
+      const [[name, make]] = this.due;
+      const made = make();
+      this.picture.querySelector(`[data-weights="${name}"]`)?.setAttribute("href", made);
+      this.due.delete(name);
+    } while (this.due.size);
   }
 
   /**
@@ -143,6 +168,8 @@ export class Thumbs {
     const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x} y=${last.y - 5}
       aria-label="ln_f, the last ${config.llama ? "norm" : "LayerNorm"}: open it" @click=${norm}
       @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>ln_f ▸</text>`;
+    const roles = new Set(["minus", ...pieces.map(({ role }) => role)]);
+    const inks = Object.fromEntries(Array.from(roles, (role) => [role, colour(role)]));
     const drawn = pieces.map((piece, nth) => {
       const { box, name, rows, columns, heads, many: parts = 1 } = piece;
       const long = (heads === "x" ? box.width : box.height) / parts;
@@ -150,9 +177,8 @@ export class Thumbs {
       const [inputs, outputs] = [columns, rows].map(([a, b]) => b - a);
       const own = heads === "x" ? [inputs, outputs / many] : [inputs / many, outputs];
       const size = own.map((n) => n.toLocaleString("en")).join(" × ");
-      const image = this.image(piece, colour);
-      const shown = image
-        ? svg`<image href=${image} x=${box.x} y=${box.y} width=${box.width} height=${box.height} preserveAspectRatio="none"></image>`
+      const shown = this.weights.has(name)
+        ? svg`<image href=${this.image(piece, inks)} data-weights=${name} x=${box.x} y=${box.y} width=${box.width} height=${box.height} preserveAspectRatio="none"></image>`
         : nothing;
       const fields = Array.from({ length: many }, (_, head) => {
         const to = piece.place(head);

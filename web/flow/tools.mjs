@@ -55,7 +55,7 @@ export class Tools {
     this.dart = new Dart(state, sizes.llama ? "" : ", bugs");
     if (!sizes.llama) this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
-    this.thumbs = new Thumbs(model, repaint);
+    this.thumbs = new Thumbs(model, repaint, tour.stage.svg);
     lightens(tour.stage.svg);
     const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
     this.above = [...texts, this.swap.element];

@@ -605,7 +605,8 @@ def test_every_matrix_stands_below_the_whole_and_opens(picture, crane, width):
     assert shown.element.locator(".tile").count() == 3 * 4 + 1
     shown.element.hover()
     images = shown.element.locator(".flow-picture image")
-    shown.page.wait_for_function("document.querySelectorAll('.flow-picture image').length === 20")
+    made = "document.querySelectorAll('.flow-picture image[href]').length === 20"
+    shown.page.wait_for_function(made)
     pixel = """async (image) => {
       const one = new Image();
       one.src = image.getAttribute("href");
