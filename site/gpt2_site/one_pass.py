@@ -21,7 +21,7 @@ FIRST = 9  # numbers of a token's vector
 DIGITS = 4  # decimals that a page holds
 UNIT = 10**-DIGITS  # of attention weights, which are whole numbers there
 LIT = 0.5  # a unit of the MLP is lit above this
-# The largest text of the first page on a phone, there from the first paint; then the picture has it.
+# The largest text of the first page on a phone, from the first paint; then the picture has it.
 WHO = (
     '<p class="soft flow-who">Crane World’s model answers ({parameters} parameters). '
     "It knows only its small world. <span>use GPT-2</span></p>"

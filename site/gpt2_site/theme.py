@@ -74,7 +74,7 @@ VERSION = digest(*(p.read_text("utf-8") for p in sorted(STATIC.glob("*.js"))))
 LOOK = digest(
     STYLES, *(p.read_text("utf-8") for d in (STATIC, EXHIBITS) for p in sorted(d.glob("*.css")))
 )
-CLASSES: set[str] = set()  # on pages with mathematics
+CLASSES: set[frozenset[str]] = set()  # of each element on pages with mathematics
 # Exhibits with a script and a stylesheet of their own.
 OWN = ("card", "flow", "learn", "reward", "scale", "scaling")
 # What Sphinx and extensions put on every page, and the book does without.
@@ -212,7 +212,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     context["styles"] = f"{joined(SHEETS, sheets, 'styles', 'css')}?v={LOOK}"
     context["faces"] = FACES.replace("vendor/", f"{context['content_root']}_static/vendor/")
     if 'class="katex"' in body:
-        classes = {one for many in re.findall(r'class="([^"]*)"', body) for one in many.split()}
+        classes = {frozenset(many.split()) for many in re.findall(r'class="([^"]*)"', body)}
         CLASSES.update(classes)
         _, faces = katex.cut((STATIC / katex.SHEET).read_text("utf-8"), classes)
         fonts = f"{context['content_root']}_static/{Path(katex.SHEET).parent}/fonts/"

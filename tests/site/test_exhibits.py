@@ -39,7 +39,8 @@ SHIFTS = """() => {
   new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
 }"""
 HEIGHTS = """async () => {
-  await document.fonts.ready;
+  const came = () => Array.from(document.fonts).some((face) => face.family.includes("Edu Mono"));
+  while (!came()) await new Promise(requestAnimationFrame);
   const all = [...document.querySelectorAll("article :is(.g2-live, .g2[id]:not(.g2-live *))")];
   return all.map((e) => [e.id, Math.round(e.getBoundingClientRect().height)]);
 }"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import Route
 
 from tests.site.waiting import until
 
@@ -269,6 +270,25 @@ def test_the_tour_answers_where_nobody_guesses(opened):
     card.get_by_text("say next? ␣lifted (0.44). It bets on the machine").wait_for()
     read(page)
     card.get_by_text("4 of 10", exact=True).wait_for()
+
+
+def test_on_a_phone_the_line_that_says_who_answers_is_there_from_the_first_paint(browser, address):
+    """It is the largest text of the first screen: the picture comes with the same, where it was."""
+    context = browser.new_context(viewport={"width": 412, "height": 823}, has_touch=True)
+    page = context.new_page()
+    held: list[Route] = []
+    page.route("**/flow.js", lambda route: held.append(route))
+    page.goto(f"{address}/{FRONT}")
+    until(page, "[...document.fonts].some((face) => face.family.includes('Edu Mono'))")
+    line = page.locator("gpt2-flow > .flow-who")
+    text, box = line.text_content(), line.bounding_box()
+    held[0].continue_()
+    page.locator(READY).wait_for(timeout=WAIT)
+    came = page.locator(".flow-top > .flow-who")
+    assert came.bounding_box() == box and box["height"] > 20
+    assert came.text_content().replace("back to the book’s model ", "") == text
+    assert line.count() == 0
+    context.close()
 
 
 def test_what_is_said_of_a_text_goes_with_it(opened):

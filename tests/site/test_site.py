@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
-from bs4 import Tag
+from bs4 import BeautifulSoup, Tag
 
 from gpt2_site.addresses import colab_tag, published, repository
 from gpt2_site.chapters import chapter_of, pages
@@ -155,13 +155,28 @@ def test_a_page_is_light(site, pages, most):
             address = next(filter(None, named))
             if not address.startswith("data:"):
                 own.append((file.parent / address.partition("?")[0]).resolve())
-        for sheet in [path for path in own if path.suffix == ".css"]:
-            faces = re.findall(r"url\([\"']?([^\"')]+woff2)", sheet.read_text(encoding="utf-8"))
-            own += [(sheet.parent / face).resolve() for face in faces if "faces" in face]
-        if page.select_one(".katex"):  # the faces that most formulas need
-            fonts = site / "_static/vendor/katex/fonts"
-            own += [fonts / f"KaTeX_{face}.woff2" for face in ("Main-Regular", "Math-Italic")]
+        own += [(file.parent / face).resolve() for face in faces(page)]
         assert sum(len(sent(path)) for path in set(own)) <= most, file.relative_to(site)
+
+
+def faces(page: BeautifulSoup) -> list[str]:
+    named = "".join(style.get_text() for style in page.select("style"))
+    return re.findall(r"url\([\"']?([^\"')]+woff2)", named)
+
+
+def test_a_page_waits_for_one_stylesheet_and_for_no_face(site, page_names, soup):
+    """What formulas need of KaTeX's is in it; faces are named in the page, for after its paint."""
+    for name in page_names:
+        page = soup(name)
+        (sheet,) = [attribute(link, "href") for link in page.select("link[rel=stylesheet]")]
+        text = (site / name).parent.joinpath(sheet.partition("?")[0]).read_text(encoding="utf-8")
+        used = {one for tag in page.select(".katex *") for one in tag.get("class", [])}
+        assert ".katex-mathml{" in text or not used, name
+        assert not used & {"vlist", "mfrac"} or ".katex .vlist{" in text, name
+        assert ".mathfrak" not in text and "woff2" not in text
+        named = {Path(face).stem for face in faces(page)}
+        assert named >= {"serif", "serif-italic", "mono"}
+        assert ("KaTeX_Math-Italic" in named) == ("mathnormal" in used), name
 
 
 @cache

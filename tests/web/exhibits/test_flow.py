@@ -664,6 +664,10 @@ def test_a_head_under_the_pointer_lights_its_ribbons(picture):
     part.focus()
     shown.element.locator(".flow-play").focus()
     assert shown.element.locator("[data-lit]").count() == 0
+    shown.element.locator(".flow-play").click()
+    part.dispatch_event("pointerover")  # the page goes along under it
+    assert shown.element.locator(".flow-stage.plays").count() == 1
+    assert shown.element.locator("[data-lit]").count() == 0
 
 
 def test_a_cut_is_told_as_before_and_after(picture, crane):
