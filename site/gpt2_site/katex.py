@@ -28,7 +28,7 @@ def prepare() -> None:
 
 
 def cut(styles: str, classes: Collection[frozenset[str]]) -> tuple[str, str]:
-    """KaTeX's rules for elements that occur, each with its classes, and the faces of these rules."""
+    """KaTeX's rules for elements that occur, by their classes, and the faces of these rules."""
 
     def occurs(selector: str) -> bool:
         asked = [set(one[1:].split(".")) for one in CLASSES.findall(selector)]
@@ -49,10 +49,6 @@ def face_of(style: str) -> tuple[str, bool, bool]:
     """The family that a rule names, or Main, whether it is bold, and whether italic."""
     family = FAMILY.search(style)
     return family[0] if family else "KaTeX_Main", "weight:700" in style, "italic" in style
-
-
-def classes_of(selector: str) -> set[str]:
-    return set(CLASS.findall(selector))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -144,7 +144,7 @@ def test_mathematics_is_set_when_the_site_is_built(site, files):
     assert formulas > 300
 
 
-@pytest.mark.parametrize(("pages", "most"), [("book/index.html", 150_000), ("*/*.html", 185_000)])
+@pytest.mark.parametrize(("pages", "most"), [("book/index.html", 150_000), ("*/*.html", 190_000)])
 def test_a_page_is_light(site, pages, most):
     """What a page fetches before a reader touches anything, compressed as servers send it."""
     for file in site.glob(pages):
