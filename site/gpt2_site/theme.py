@@ -262,12 +262,12 @@ def join(app: Sphinx, error: Exception | None) -> None:
         texts = [(out / script).read_text("utf-8") for script in scripts]
         (out / name).write_text("\n;\n".join(texts), encoding="utf-8")
     for name, sheets in SHEETS.items():
-        texts = {sheet: (out / sheet).read_text("utf-8") for sheet in sheets}
-        if (used := f"_static/{katex.SHEET}") in texts:
-            texts[used], _ = katex.cut(texts[used], CLASSES)
-        (out / name).write_text("\n".join(texts.values()), encoding="utf-8")
-    for styles in (out / "_static").glob("*.css"):
-        styles.write_text(rcssmin.cssmin(styles.read_text("utf-8")), encoding="utf-8")
+        styles = {sheet: (out / sheet).read_text("utf-8") for sheet in sheets}
+        if (used := f"_static/{katex.SHEET}") in styles:
+            styles[used], _ = katex.cut(styles[used], CLASSES)
+        (out / name).write_text("\n".join(styles.values()), encoding="utf-8")
+    for file in (out / "_static").glob("*.css"):
+        file.write_text(rcssmin.cssmin(file.read_text("utf-8")), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
