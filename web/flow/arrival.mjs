@@ -32,7 +32,7 @@ export function arrive(player, { passes: [one, other], field, begin, warm }) {
       return; // without storage it would play on every page
     }
     const take = (/** @type {Event} */ { target }) => {
-      const ends = target !== player.button; // which ends it by itself
+      const ends = !player.buttons.some((one) => one === target); // which end it by themselves
       if (!touched && player.began && ends) {
         player.stop();
         stage.showDepth(Infinity);

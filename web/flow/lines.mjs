@@ -125,7 +125,7 @@ function answerOf({ text, next }, writes) {
   const [words, most, many] = writes ? [-5, -24, 1] : [-2, -18, 3];
   const shares = next.slice(0, many).filter(({ p }, i) => !i || p >= 0.005);
   return [
-    `${endOf(text, words, most)} →`,
+    `${endOf(text, words, most)} → `,
     ...shares.map(({ name, rest = "", p, sense = "" }) => {
       const of = { class: `share-of ${sense}`, style: `--share:${p.toFixed(3)}` };
       return make("span", of, `${bare(name)}${rest} ${fixed(p, 2)}`);

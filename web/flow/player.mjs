@@ -37,19 +37,16 @@ export class Player {
     this.watched = false; // what a head does
     this.nth = -1; // output of a matrix
     this.covered = 0; // px of the window's end
-    this.button = make(
-      "button",
-      {
-        type: "button",
-        class: "flow-play",
-        onclick: () => {
-          if (!this.began) return void this.play();
-          this.stop();
-          if (stage.shown?.along) state.set({ station: Number(this.slider.value) });
-        },
-      },
-      "play",
+    const onclick = () => {
+      if (!this.began) return void this.play();
+      this.stop();
+      if (stage.shown?.along) state.set({ station: Number(this.slider.value) });
+    };
+    /** Below the picture, and on a phone in the line at the edge of the screen: one of them is seen. */
+    this.buttons = ["flow-play", "flow-play-here"].map((name) =>
+      make("button", { class: name, onclick }, "play"),
     );
+    [this.button] = this.buttons;
     this.slider = make("input", {
       type: "range",
       min: "0",
@@ -74,14 +71,15 @@ export class Player {
       path,
       this.link,
     );
-    this.result = make("p", { class: "flow-result" });
+    this.says = make("p");
+    this.result = make("div", { class: "flow-result" }, this.buttons[1], this.says);
     /** @type {(Node | string)[]} */
     this.answer = []; // that it holds where nothing is played
   }
 
   /** @param {string} does  the button */
   name(does) {
-    this.button.textContent = this.button.dataset.is = does;
+    for (const button of this.buttons) button.textContent = button.dataset.is = does;
   }
 
   stop() {
@@ -92,7 +90,7 @@ export class Player {
     this.name("play");
     this.stage.element.classList.remove("plays");
     this.stage.veil.dataset.says = "";
-    this.result.replaceChildren(...this.answer);
+    this.says.replaceChildren(...this.answer);
     const { end } = this;
     this.end = () => {};
     end();
@@ -183,9 +181,9 @@ export class Player {
     if (stage.veil.dataset.says === label) return;
     stage.veil.dataset.says = label;
     if (label && verb === "choose") stage.grow();
-    if (!label) return this.result.replaceChildren(...this.answer);
+    if (!label) return this.says.replaceChildren(...this.answer);
     this.caption.data = `${label}: ${TOLD[verb]}`;
-    if (!this.caption.isConnected) this.result.replaceChildren(this.caption);
+    if (!this.caption.isConnected) this.says.replaceChildren(this.caption);
   }
 
   /** @param {import("./way.mjs").Station} station */
@@ -254,9 +252,10 @@ export class Player {
     const at = nth < 0 ? end : Math.min(nth, end);
     slider.max = String(end);
     const { along, fills } = this.stage.shown ?? {};
-    [this.button.hidden, slider.hidden] = [!along && !fills, !along]; // where nothing is to be played
+    for (const button of this.buttons) button.hidden = !along && !fills; // nothing is to be played
+    slider.hidden = !along;
     if (!this.began) {
-      this.result.replaceChildren(...this.answer);
+      this.says.replaceChildren(...this.answer);
       this.stage.showDepth(whole && at < end ? way[at].depth : Infinity);
       slider.value = String(at);
     }

@@ -76,7 +76,7 @@ export class Tour {
     );
     this.card.hidden = true;
     stage.element.addEventListener("pointerdown", () => this.run(false));
-    player.button.addEventListener("click", () => this.run(false));
+    for (const one of player.buttons) one.addEventListener("click", () => this.run(false));
   }
 
   /** It is begun by its button. */

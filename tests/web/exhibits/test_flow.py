@@ -261,6 +261,21 @@ def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
     assert shown.element.locator(".flow-pulses *").count() == 0
 
 
+def test_on_a_phone_play_and_its_whole_caption_are_at_the_edge_of_the_screen(picture):
+    shown = picture(context={"viewport": {"width": 390, "height": 844}})
+    play = shown.element.get_by_role("button", name="play", exact=True)
+    box = play.bounding_box()
+    assert box and box["y"] + box["height"] <= 844 and box["width"] >= 44
+    play.click()
+    caption = shown.element.locator(".flow-result p", has_text="the MLP works on each token alone")
+    caption.wait_for()
+    fits = "e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight"
+    assert caption.evaluate(fits)
+    shown.element.get_by_role("button", name="stop", exact=True).click()
+    play.wait_for()
+    assert caption.count() == 0 and shown.element.evaluate("e => e.state.get('station')") > 15
+
+
 @pytest.mark.thorough
 def test_beads_run_at_rest_but_not_while_the_reader_works(picture):
     shown = picture()
