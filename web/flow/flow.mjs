@@ -266,7 +266,7 @@ export function flow(page) {
       above,
       stage.element,
       player.result,
-      make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
+      make("div", { class: "flow-controls" }, player.buttons[0], player.slider, ...writer.buttons),
       player.line,
       page.sentence,
       under,

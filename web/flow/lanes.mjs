@@ -169,13 +169,16 @@ export function barsOf({ pass, next }, layout, append) {
     const py = slots[i].y;
     const high = other === undefined ? height : height / 2;
     const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;
-    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-disabled=${String(Boolean(pass.only))} aria-label="${word}${rest} ${both}: append it"
+    const before = other === undefined ? pass.uncut?.[id] : undefined;
+    const went = before !== undefined && !i && w > 9 * (word + rest).length + 100; // px: there is room
+    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-disabled=${String(Boolean(pass.only))} aria-label="${word}${rest} ${both}${before === undefined ? "" : `, before the cut ${share(before)}`}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
       <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="6"></rect>
       <rect class="bar" x=${px} y=${py} height=${high} rx="6" style="width:${(w * p).toFixed(1)}px"></rect>
       <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="6" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
+      ${(before ?? 0) < 0.005 ? nothing : svg`<rect class="before" x=${px} y=${py + 1} height=${height - 2} rx="5" width=${(w * Number(before)).toFixed(1)}></rect>`}
       <text class="name" x=${px + 10} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
-      <text class="p" x=${px + w - 8} y=${py + height / 2 + 5}>${both}</text>
+      <text class="p" x=${px + w - 8} y=${py + height / 2 + 5}>${went ? `${share(Number(before))} → ` : ""}${both}</text>
       <title>${pass.only ?? `${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${quoted(name)}`}</title></g>`;
   });
   return [wide ? fan : nothing, rows];

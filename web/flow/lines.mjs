@@ -117,18 +117,20 @@ export function endOf(text, words, most) {
 }
 
 /**
- * The end of the text and what comes next, in a line: more of the text while it is written.
+ * The end of the text and what comes next, in a line: more of the text while it is written. Where
+ * heads are cut, the likeliest word also has what it had before.
  * @param {Pass} pass
  * @param {boolean} writes
  */
-function answerOf({ text, next }, writes) {
+function answerOf({ text, next, uncut }, writes) {
   const [words, most, many] = writes ? [-5, -24, 1] : [-2, -18, 3];
   const shares = next.slice(0, many).filter(({ p }, i) => !i || p >= 0.005);
   return [
     `${endOf(text, words, most)} → `,
-    ...shares.map(({ name, rest = "", p, sense = "" }) => {
+    ...shares.map(({ id, name, rest = "", p, sense = "" }, i) => {
       const of = { class: `share-of ${sense}`, style: `--share:${p.toFixed(3)}` };
-      return make("span", of, `${bare(name)}${rest} ${fixed(p, 2)}`);
+      const before = uncut && !i ? `${fixed(uncut[id], 2)} → ` : "";
+      return make("span", of, `${bare(name)}${rest} ${before}${fixed(p, 2)}`);
     }),
   ];
 }

@@ -77,8 +77,12 @@ export function inSentences(pass, at) {
     if (said) told.push(`If it ended after block ${block}: ${said.name} (${fixed(said.p)}).`);
   }
   const [first] = pass.next;
-  if (first)
-    told.push(`What comes next: ${quoted(first.name)}, with the probability ${fixed(first.p)}.`);
+  if (first) {
+    const before = pass.uncut ? `, before the cut ${fixed(pass.uncut[first.id])}` : "";
+    told.push(
+      `What comes next: ${quoted(first.name)}, with the probability ${fixed(first.p)}${before}.`,
+    );
+  }
   return told;
 }
 

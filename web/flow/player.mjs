@@ -46,7 +46,6 @@ export class Player {
     this.buttons = ["flow-play", "flow-play-here"].map((name) =>
       make("button", { class: name, onclick }, "play"),
     );
-    [this.button] = this.buttons;
     this.slider = make("input", {
       type: "range",
       min: "0",

@@ -9,6 +9,7 @@ import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
 import { Layout } from "./layout.mjs";
 import { largestOf, Shelf } from "./parts.mjs";
+import { strongest } from "./pass.mjs";
 import { addressOf, levelOf } from "./place.mjs";
 import { readPass } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
@@ -26,6 +27,8 @@ import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 /** @typedef {Parameters<typeof readPass>[1]} Request */
 
 const MOST = 128; // tokens
+const LITTLE = 0.05; // that a cut changes
+const LOOKS = 0.3; // a share with which a head looks at a token
 
 export class Tools {
   /**
@@ -133,7 +136,8 @@ export class Tools {
       this.clean = { of, pass: clean };
     }
     if (cells.length) pass.base = this.clean?.pass;
-    if (pass.off?.length) pass.uncut = await this.uncut(asked.ids);
+    const same = !bug && !Object.keys(edits).length; // but for the cut
+    if (pass.off?.length && same) pass.uncut = await this.uncut(asked.ids);
     return pass;
   }
 
@@ -255,7 +259,8 @@ export class Tools {
  * @param {Pass} pass
  * @param {(id: number) => string} name  of a token
  */
-export function cutSays({ off = [], uncut, shares, next }, name) {
+export function cutSays(pass, name) {
+  const { off = [], uncut, shares, next } = pass;
   if (!uncut || !shares) return "";
   const best = largestOf(uncut);
   const heads = `head${off.length > 1 ? "s" : ""} ${off.join(", ").replace(/, (?!.*, )/, " and ")}`;
@@ -266,5 +271,27 @@ export function cutSays({ off = [], uncut, shares, next }, name) {
   const [first, second] = next;
   const then =
     first.id === best ? `Next likeliest is ${word(second)}.` : `Now ${word(first)} comes first.`;
-  return `Without ${heads}, ${quoted(name(best))} ${goes}. ${then}`;
+  const why = Math.abs(uncut[best] - shares[best]) < LITTLE ? alsoLooks(pass) : "";
+  return `Without ${heads}, ${quoted(name(best))} ${goes}. ${why}${then}`;
+}
+
+/**
+ * Where the last token looks by a head that is cut, a head beside it may look too. The first token is
+ * where heads look that look for nothing.
+ * @param {Pass} pass
+ */
+function alsoLooks(pass) {
+  const { off = [], tokens, nHead } = pass;
+  const last = tokens.length - 1;
+  for (const cut of off) {
+    const [block, nth] = cut.split(".").map(Number);
+    const all = Array.from({ length: nHead }, (_, head) => strongest(pass, block, head, last));
+    const { key, weight } = all[nth];
+    if (weight < LOOKS || !key || key === last) continue;
+    const left = all.filter(({ head }) => !off.includes(`${block}.${head}`));
+    const [too] = left.filter((one) => one.key === key).sort((a, b) => b.weight - a.weight);
+    if (too?.weight >= LOOKS)
+      return `Head ${block}.${too.head} looks at ${quoted(tokens[key])} too: ${fixed(too.weight, 2)}. `;
+  }
+  return "";
 }

@@ -688,15 +688,27 @@ def test_a_head_under_the_pointer_lights_its_ribbons(picture):
 def test_a_cut_is_told_as_before_and_after(picture, crane):
     with_all = crane.next(crane.trace(TEXT)["logits"])["␣ate"]
     shown = picture(query={"off": "1.0 1.2"})
-    bar = shown.element.locator(".next .p").first.text_content()
-    told = f"Without heads 1.0 and 1.2, ␣ate goes from {with_all:.2f} to {bar}. "
+    bar = shown.element.locator(".next").first
+    before, now = (bar.locator(".p").text_content() or "").split(" → ")
+    assert before == f"{with_all:.2f}"
+    assert bar.get_attribute("aria-label") == f"ate {now}, before the cut {before}: append it"
+    wide, mark = (bar.locator(part).bounding_box()["width"] for part in (".slot", ".before"))
+    assert mark / wide == pytest.approx(with_all, abs=0.02)
+    assert f", before the cut {with_all:.3f}." in shown.element.locator(".aloud li").last.inner_text()
+    told = f"Without heads 1.0 and 1.2, ␣ate goes from {before} to {now}. "
     assert shown.sentence.startswith(f"{told}Next likeliest is ␣lifted")
     shown.element.evaluate("element => element.state.set({ place: '1' })")
     assert shown.sentence.startswith("Without heads 1.0 and 1.2, ␣ate goes from")
     shown.element.get_by_role("button", name="cut head 1.0", exact=True).click()
     assert shown.sentence.startswith("Without head 1.2, ␣ate ")
+    look = crane.trace(TEXT)["transformer.h.1.attn.weights"][0, :, -1]
+    assert look[[0, 2]].argmax(-1).tolist() == [3, 3]
+    assert f" Head 1.0 looks at ␣marsh too: {look[0, 3]:.2f}. " in shown.sentence
+    assert f"ate {before} → " in shown.element.locator(".flow-result").inner_text()
     shown.element.get_by_role("button", name="cut head 1.2", exact=True).click()
     assert "Without" not in shown.sentence
+    shown.element.evaluate("element => element.state.set({ place: '', off: ['2.3'] })")
+    assert "too: " not in shown.sentence  # it looks at the beginning
 
 
 def test_a_stored_run_greys_what_it_cannot_do(picture):
