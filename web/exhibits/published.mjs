@@ -10,6 +10,7 @@ import { make } from "./dom.mjs";
 /** @import { Files } from "./page_model.mjs" */
 
 const NAME = "gpt2"; // of the download, and in the storage
+export const MEGABYTES = Math.round(PUBLISHED[NAME].bytes / 1e6);
 const NO_STORAGE =
   "A page that was opened from a disk has no storage: download the model's two files yourself, " +
   "and choose them as your model.";

@@ -1,9 +1,9 @@
 // What stands in a line beside the picture: which model answers, what its colours mean, what comes next.
 
-import { remarkOn, whoAnswers } from "../exhibits/crane_world.mjs";
+import { unknown, whoAnswers } from "../exhibits/crane_world.mjs";
 import { bare, fixed, make } from "../exhibits/dom.mjs";
 import { bookButton } from "../exhibits/model_choice.mjs";
-import { gpt2Button } from "../exhibits/published.mjs";
+import { gpt2Button, MEGABYTES } from "../exhibits/published.mjs";
 import { inSentences } from "./pass.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
@@ -11,7 +11,7 @@ import { inSentences } from "./pass.mjs";
 /** @import { Pass } from "./pass.mjs" */
 
 const GPT2 = "GPT-2"; // the published one, when it answers
-const OWN_RUN = "GPT-2 124M answered this once.";
+const OWN_RUN = "GPT-2 124M answered this once. What you type, Crane World’s model answers.";
 const LEARNING = "Crane World’s model while it learned.";
 
 export class Lines {
@@ -34,8 +34,17 @@ export class Lines {
     this.book.addEventListener("click", () => {
       if (model.loaded?.from) state.set({ text: settings.text, at: -1 }); // whose words it knows
     });
-    this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.book, " ", this.gpt2);
-    box.prepend(make("div", { class: "flow-field" }, input, tour)); // the field first
+    const onclick = () => {
+      input.value = nearest(this.input.value, settings.chips);
+      input.dispatchEvent(new Event("input"));
+      this.gpt2.focus({ preventScroll: true }); // the button that had it is gone
+    };
+    this.near = make("button", { class: "flow-near", onclick });
+    this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.near, " ");
+    this.who.append(this.book, " ", this.gpt2);
+    this.field = make("div", { class: "flow-field" }, input, tour);
+    box.prepend(this.field); // the field first
+    this.left = false; // a stored pass of GPT-2, for a text of the reader's
     /** @type {{text: string, says: string} | null} */
     this.changed = null; // what came of a text that was changed
     this.shown = false;
@@ -50,9 +59,20 @@ export class Lines {
   set(pass, { at, top, other, writes }) {
     const { settings, state, input, says, legend, changed } = this;
     const { loaded } = this.model;
-    const answers =
-      remarkOn([pass.text]) || ownAnswers(loaded?.from) || bookAnswers(settings.parameters);
-    const told = state.get("run") ? OWN_RUN : state.get("learned") ? LEARNING : answers;
+    const [run, { text }] = [state.get("run"), pass];
+    const chips = settings.chips ?? [];
+    this.left = Boolean(run) || (this.left && !chips.includes(text));
+    const strange = run || state.get("learned") ? [] : unknown(text);
+    const book = remark(strange, this.left) || bookAnswers(settings.parameters);
+    const answers = ownAnswers(loaded?.from) || book;
+    const told = run ? OWN_RUN : state.get("learned") ? LEARNING : answers;
+    const near = strange.length && !this.left ? nearest(text, chips) : "";
+    this.near.hidden = !near;
+    this.near.textContent = this.near.title = `try “${near}”`;
+    if (this.left !== (this.who.previousSibling === this.field))
+      (this.left ? this.field : legend).after(this.who); // where it is seen that another answers
+    const label = this.left ? `use all of GPT-2 (${MEGABYTES} MB)` : "use GPT-2";
+    if (this.gpt2.textContent !== label) this.gpt2.textContent = label;
     const line = changed?.text === pass.text ? changed.says : told;
     this.who.classList.toggle("fresh", line === changed?.says && line !== "");
     if (says.textContent !== line) says.textContent = line; // it is read aloud
@@ -67,6 +87,30 @@ export class Lines {
     this.shown = true;
     return answerOf(pass, writes);
   }
+}
+
+/**
+ * What the book's model has never met.
+ * @param {string[]} words
+ * @param {boolean} now  it takes the place of another
+ */
+function remark([first, ...more], now) {
+  const name = first && `“${Array.from(first).slice(0, 20).join("")}”`;
+  const words = more.length ? `${name} and ${more.length} more` : name;
+  if (!now) return words && `Not in Crane World: ${words}; the answer means little.`;
+  return `Crane World’s model answers now${words ? `, and has never met ${words}` : ""}.`;
+}
+
+/**
+ * The text that has most words of another.
+ * @param {string} text
+ * @param {string[]} texts
+ */
+export function nearest(text, texts) {
+  const wordsOf = (/** @type {string} */ of) => new Set(of.toLowerCase().match(/\p{L}+/gu));
+  const words = wordsOf(text);
+  const shared = texts.map((one) => [...wordsOf(one)].filter((word) => words.has(word)).length);
+  return texts[shared.indexOf(Math.max(...shared))] ?? "";
 }
 
 /**

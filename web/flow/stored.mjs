@@ -25,7 +25,7 @@ import { bundle } from "../page.mjs";
  */
 
 const ONLY =
-  "Of GPT-2 the attention and next words are stored here, nothing else: lanes stay grey, and heads cannot be cut. “use GPT-2” computes all of it.";
+  "Of GPT-2 the attention and next words are stored here, nothing else: lanes stay grey, and heads cannot be cut. “use all of GPT-2” computes the rest.";
 const SIZES = { nEmbd: 768, vocabSize: 50257, blockSize: 1024 }; // of GPT-2
 
 /**

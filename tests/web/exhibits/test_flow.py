@@ -731,6 +731,45 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 0.3")
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_an_unknown_word_moves_nothing_and_a_known_text_is_offered(picture, width):
+    shown = picture(context={"viewport": {"width": width, "height": 844}})
+    top = "e => e.querySelector('.flow-picture').getBoundingClientRect().top"
+    before = shown.ready().element.evaluate(top)
+    field = shown.element.locator(".flow-field input")
+    field.fill("By the river, the dog ate")
+    who = shown.ready().element.locator(".flow-who")
+    assert "Not in Crane World: “dog”; the answer means little." in who.inner_text()
+    assert shown.element.evaluate(top) == before
+    near = who.get_by_role("button", name="try “By the river, the crane”")
+    near.press("Enter")
+    assert shown.ready().element.evaluate(top) == before and near.is_hidden()
+    assert field.input_value() == "By the river, the crane"
+    assert shown.page.evaluate("document.activeElement.textContent") == "use GPT-2"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_it_is_said_beside_the_field_that_another_model_answers(picture, width):
+    shown = picture(query={"run": "3"}, context={"viewport": {"width": width, "height": 844}})
+    who, field = (shown.element.locator(part) for part in (".flow-who", ".flow-field"))
+
+    def top() -> float:
+        box, line = field.bounding_box(), who.bounding_box()
+        assert 0 <= line["y"] - box["y"] - box["height"] < 16
+        return shown.element.locator(".flow-picture").bounding_box()["y"]
+
+    assert who.inner_text().startswith("GPT-2 124M answered this once.")
+    before = top()
+    field.locator("input").fill("As the spaceship was approaching the moon")
+    shown.ready()
+    said = "Crane World’s model answers now, and has never met “spaceship” and 1 more."
+    assert who.inner_text().startswith(said)
+    assert top() == before
+    assert who.get_by_role("button", name="use all of GPT-2 (548 MB)").is_visible()
+    shown.element.get_by_role("button", name="In the city, the crane", exact=True).click()
+    assert shown.ready().element.locator(".flow-top .flow-who").inner_text().endswith("use GPT-2")
+
+
 @pytest.mark.thorough
 def test_a_deeper_level_begins_at_its_crumbs(picture):
     shown = picture(context={"viewport": {"width": 1280, "height": 600}})
