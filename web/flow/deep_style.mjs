@@ -158,15 +158,19 @@ gpt2-flow .stored { padding: 0; list-style: none; }
 .flow-tour .flow-step { grid-area: 2 / 1; font-size: 0.85rem; color: var(--quiet); }
 .flow-tour [aria-live] { grid-area: 1 / 2 / 3; }
 .flow-tour-acts { grid-area: 1 / 3 / 3; display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; font-size: 0.9rem; }
-gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 0.7rem; }
+gpt2-flow.g2-live :is(.flow-tour-acts, .flow-guesses) button { min-height: 2.25rem; padding: 0.1rem 0.7rem; }
+.unsaid .flow-tour [aria-live] { grid-area: 1 / 2; }
+.flow-guesses { grid-area: 2 / 2; display: flex; gap: 0.5rem; }
+gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; padding: 0 1.1rem; font-size: 1rem; border-radius: 1.2rem; font-weight: 600; border-color: var(--g2-accent, var(--bird)); background: var(--paper); }
+.flow-guesses:empty { display: none; }
 @media (max-width: 41.9rem) {
   .flow-tour { position: sticky; bottom: 0; z-index: 5; padding-inline: 0.6rem; grid-template-columns: minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
   .flow-tour .flow-step { grid-area: 1 / 2; margin-right: 2.25rem !important; }
   gpt2-flow.g2-live .flow-tour [aria-label="close"] { position: absolute; top: 0.2rem; right: 0; border: 0; }
-  .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
-  .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; gap: 0.3rem; }
+  .flow-tour [aria-live], .unsaid .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
+  .flow-guesses { grid-area: 3 / 1 / 4 / 3; margin-block: 0.4rem; }
+  .flow-tour-acts { grid-area: 4 / 1 / 5 / 3; gap: 0.3rem; }
   gpt2-flow.g2-live .flow-tour-acts button { min-width: 2rem; padding: 0.1rem 0.35rem; }
-  .unsaid .flow-tour-acts :is([name="back"], a) { display: none; }
   gpt2-flow.tours { display: flex; flex-direction: column; }
   gpt2-flow.tours > .foot { order: 2; }
 }

@@ -121,7 +121,7 @@ export function norm(view) {
     body: svg`${rows}
       ${columns("number", { x: left, y: top - 4, width: C * cell, height: end - top - EACH + HIGH + 8 }, { count: C, chosen, told: becomes, choose })}
       ${button("◂", { x: left, y: end - 12, width: 40, act: () => choose(chosen - 1), label: "the number before" })}
-      ${button("next ▸", { x: left + 46, y: end - 12, width: 76, act: () => choose(chosen + 1) })}${steps.body}`,
+      ${button("▸", { x: left + 46, y: end - 12, width: 40, act: () => choose(chosen + 1), label: "the next number" })}${steps.body}`,
     boxes: () => null,
     path: normOf(place).output,
     says: bias

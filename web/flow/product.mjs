@@ -210,7 +210,7 @@ export function product(view) {
     body: svg`${lines.map(([x, y, line]) => svg`<text class="axis" x=${x} y=${y}>${line}</text>`)}
       <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${first}</tspan> × <tspan class=${colours[1]}>${second}</tspan> = ${result}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
-      ${button("next ▸", { x: 62, y: 48 + large, width: 76, act: () => to(number + 1) })}
+      ${button("▸", { x: 62, y: 48 + large, width: 40, act: () => to(number + 1), label: "the next product" })}
       ${vectors}<path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${column}
       <g class="fall chosen">${drop(boxes[number])}</g>
       ${columns("product", { x: x0, y: y0 - 66, width: w, height: h + 66 }, { count: D, chosen: number, told: `number ${number}: ${first} times ${second} is ${result}`, choose: to })}${more.body}`,

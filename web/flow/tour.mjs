@@ -51,6 +51,7 @@ export class Tour {
     this.count = by("p", { class: "flow-step" });
     this.title = by("h3");
     this.told = by("p", { "aria-live": "polite" });
+    this.guesses = by("div", { class: "flow-guesses", role: "group", "aria-label": "your guess" });
     this.acts = make("div", { class: "flow-tour-acts" });
     this.bar = make("i", { class: "flow-read" });
     this.card = make(
@@ -71,6 +72,7 @@ export class Tour {
       this.count,
       this.title,
       this.told,
+      this.guesses,
       this.acts,
       this.bar,
     );
@@ -175,13 +177,14 @@ export class Tour {
     const address = this.chapters[chapter - 1];
     const where = `chapter ${chapter}`;
     const held = /** @type {HTMLButtonElement} */ (document.activeElement);
-    const focused = this.acts.contains(held);
+    const focused = this.acts.contains(held) || this.guesses.contains(held);
     const pause = button("pause", () => this.run(!runs), { class: runs ? "runs" : "" });
     write(pause, runs ? "pause" : "go on");
+    const options = waits && guess ? guess.options : [];
+    this.guesses.replaceChildren(...options.map((one) => button(one, () => say(one))));
     this.acts.replaceChildren(
       ...(still() ? [] : [pause]),
       button("back", () => this.step(-1), { disabled: n === 1 }),
-      ...(waits && guess ? guess.options.map((one) => button(one, () => say(one))) : []),
       ...(act && !done ? [button(act, () => this.act())] : []),
       button(n < STEPS.length ? "next" : "type your own", () => this.step(1)),
       ...(address ? [make("a", { href: address }, `${where} →`)] : [make("span", {}, where)]),

@@ -330,7 +330,7 @@ def test_from_a_head_to_a_product_of_its_query_and_out_again(picture, crane):
     shown.ready()
     told = products.get_attribute("aria-valuetext") or ""
     assert told.startswith(f"number {(number + 1) % 128}: ") and " times " in told
-    shown.element.get_by_role("button", name="next ▸").focus()
+    shown.element.get_by_role("button", name="the next product").focus()
     ends = []
     for _ in range(4):
         shown.press("Escape")
@@ -792,7 +792,15 @@ def test_the_tour_lights_what_it_speaks_of(picture):
         shown.ready()
         assert shown.element.locator("[data-told]").count() > 0, nth
         if nth == 3:
-            card.get_by_role("button", name="lifted").click()
+            guesses = card.get_by_role("group", name="your guess").get_by_role("button")
+            assert guesses.all_inner_texts() == ["crane", "ate", "lifted"]
+            rows = [one.bounding_box() for one in (guesses.first, card.locator("[name=next]"))]
+            assert rows[0]["x"] + 200 < rows[1]["x"]  # apart from what leads on
+            guesses.last.press("Enter")
+            assert guesses.count() == 0
+        if nth == 6:
+            assert shown.element.locator(".flow-picture text", has_text="next").count() == 0
+            assert shown.element.get_by_role("button", name="the next product").is_visible()
         if nth < 10:
             card.get_by_role("button", name="next").click()
     card.get_by_role("button", name="close").click()
