@@ -276,6 +276,16 @@ def test_on_a_phone_play_and_its_whole_caption_are_at_the_edge_of_the_screen(pic
     assert caption.count() == 0 and shown.element.evaluate("e => e.state.get('station')") > 15
 
 
+def test_the_flag_of_a_playing_pass_is_below_the_lanes(picture):
+    shown = picture()
+    shown.element.get_by_role("button", name="play", exact=True).click()
+    veil = shown.element.locator(".flow-veil[data-says='block 0: gather']")
+    flag = veil.evaluate("e => parseFloat(getComputedStyle(e, '::before').top)")
+    lane = shown.element.locator(".mlp").last.bounding_box()
+    below = lane["y"] + lane["height"] - shown.element.locator(".flow-picture").bounding_box()["y"]
+    assert flag > below  # where it hides no title
+
+
 @pytest.mark.thorough
 def test_beads_run_at_rest_but_not_while_the_reader_works(picture):
     shown = picture()
