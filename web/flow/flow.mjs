@@ -72,7 +72,7 @@ export function flow(page) {
   const stage = new Stage();
   /** @type {string[]} */
   const chapters = settings.chapters ?? Array.from(document.querySelectorAll(".ribbon a"), String);
-  const player = new Player(state, stage, chapters);
+  const player = new Player(state, stage, chapters, settings.plays);
   const latestPass = async () => {
     if (elsewhere()) complain(pass?.only);
     else if (!pass?.shares) await compute(() => true);

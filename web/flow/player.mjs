@@ -18,8 +18,9 @@ export class Player {
    * @param {State} state  `station`: how far the pass has come, -1 for the whole way
    * @param {Stage} stage
    * @param {string[]} [chapters]  their addresses
+   * @param {boolean} [folds]  the line of code is seen after a click
    */
-  constructor(state, stage, chapters = []) {
+  constructor(state, stage, chapters = [], folds = false) {
     this.chapters = chapters;
     this.state = state;
     this.stage = stage;
@@ -61,15 +62,10 @@ export class Player {
     this.caption = new Text();
     this.link = make("a", {}, this.told[4]);
     const [verb, told, code, path] = this.told;
-    this.line = make(
-      "p",
-      { class: "soft flow-line" },
-      make("b", {}, verb),
-      told,
-      make("code", {}, code),
-      path,
-      this.link,
-    );
+    const exact = [make("code", {}, code), path, this.link];
+    const fold = make("details", {}, make("summary", {}, "in code"), ...exact);
+    const more = folds ? [fold] : exact;
+    this.line = make("div", { class: "soft flow-line" }, make("b", {}, verb), told, ...more);
     this.says = make("p");
     this.result = make("div", { class: "flow-result" }, this.buttons[1], this.says);
     /** @type {(Node | string)[]} */

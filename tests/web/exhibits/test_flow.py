@@ -276,6 +276,20 @@ def test_on_a_phone_play_and_its_whole_caption_are_at_the_edge_of_the_screen(pic
     assert caption.count() == 0 and shown.element.evaluate("e => e.state.get('station')") > 15
 
 
+def test_the_line_of_code_waits_for_a_click_on_the_first_page_only(picture):
+    line = picture().element.locator(".flow-line")
+    assert "p = logits.softmax(dim=-1) probabilities, chapter 11" in line.inner_text()
+    shown = picture(plays=True, context={"reduced_motion": "reduce"})
+    line = shown.element.locator(".flow-line")
+    high = line.bounding_box()["height"]
+    assert line.inner_text() == "choose: every word gets its share. in code"
+    shown.tab_to(".flow-line summary")
+    shown.press("Enter")
+    line.get_by_role("link", name="chapter 11").wait_for()
+    assert "p = logits.softmax(dim=-1) probabilities" in line.inner_text()
+    assert line.bounding_box()["height"] == high
+
+
 def test_the_flag_of_a_playing_pass_is_below_the_lanes(picture):
     shown = picture()
     shown.element.get_by_role("button", name="play", exact=True).click()
