@@ -82,7 +82,7 @@ def test_ribbons_are_cut_and_put_back(opened):
     share = "document.querySelector('gpt2-flow .next .p').textContent"
     for head in ("1.0", "1.2"):
         page.get_by_role("button", name=f"cut head {head}").click()
-    until(page, f"{share} === '0.32'", timeout=WAIT)
+    until(page, f"{share} === '0.53 → 0.32'", timeout=WAIT)
     until(page, "location.search.includes('off=1.0')")
     page.get_by_role("button", name="reset").click()
     until(page, f"{share} === '0.53'", timeout=WAIT)
@@ -328,7 +328,7 @@ def test_a_line_has_the_result_where_no_bars_are_seen(opened):
     assert "ate 0.53" in result.inner_text()
     for head in ("1.0", "1.2"):
         page.get_by_role("button", name=f"cut head {head}").click()
-    until(page, "document.querySelector('.flow-result').textContent.includes('ate 0.32')")
+    until(page, "document.querySelector('.flow-result').textContent.includes('ate 0.53 → 0.32')")
     page.get_by_role("button", name="model", exact=True).click()
     result.wait_for(state="hidden")
 
