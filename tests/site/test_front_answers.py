@@ -356,3 +356,13 @@ def test_the_picture_stands_above_the_fold(opened, width, height):
     for selector in wide if width > 1000 else wide[:3]:
         box = page.locator(f"article {selector}").first.bounding_box()
         assert box and box["y"] + box["height"] <= height and box["x"] >= 0, selector
+
+
+def test_in_a_chapter_too_play_is_at_the_edge_of_a_phones_screen(opened):
+    page = opened("notebooks/17_inside.html", viewport={"width": 390, "height": 844})
+    page.locator("gpt2-flow").scroll_into_view_if_needed()
+    page.locator(READY).wait_for(timeout=WAIT)
+    page.locator("gpt2-flow").evaluate("e => e.scrollIntoView()")
+    box = page.get_by_role("button", name="play", exact=True).bounding_box()
+    assert box and box["y"] + box["height"] <= 844
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

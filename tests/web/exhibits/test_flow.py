@@ -718,7 +718,8 @@ def test_a_cut_is_told_as_before_and_after(picture, crane):
     assert bar.get_attribute("aria-label") == f"ate {now}, before the cut {before}: append it"
     wide, mark = (bar.locator(part).bounding_box()["width"] for part in (".slot", ".before"))
     assert mark / wide == pytest.approx(with_all, abs=0.02)
-    assert f", before the cut {with_all:.3f}." in shown.element.locator(".aloud li").last.inner_text()
+    aloud = shown.element.locator(".aloud li").last.inner_text()
+    assert aloud.endswith(f", before the cut {with_all:.3f}.")
     told = f"Without heads 1.0 and 1.2, ␣ate goes from {before} to {now}. "
     assert shown.sentence.startswith(f"{told}Next likeliest is ␣lifted")
     shown.element.evaluate("element => element.state.set({ place: '1' })")
