@@ -25,6 +25,7 @@ from gpt2_edu.exercises.source import definitions
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
+    monkeypatch.setattr(repairing, "SECONDS", 10.0)  # enough on a slow machine, too
 
 
 def answer(code: str):

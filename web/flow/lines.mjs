@@ -40,7 +40,7 @@ export class Lines {
       this.gpt2.focus({ preventScroll: true }); // the button that had it is gone
     };
     this.near = make("button", { class: "flow-near", onclick });
-    this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.near, " ");
+    this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.near);
     this.who.append(this.book, " ", this.gpt2);
     this.field = make("div", { class: "flow-field" }, input, tour);
     box.prepend(this.field); // the field first
@@ -68,7 +68,7 @@ export class Lines {
     const told = run ? OWN_RUN : state.get("learned") ? LEARNING : answers;
     const near = strange.length && !this.left ? nearest(text, chips) : "";
     this.near.hidden = !near;
-    this.near.textContent = this.near.title = `try “${near}”`;
+    this.near.textContent = this.near.title = near && `try “${near}”`;
     if (this.left !== (this.who.previousSibling === this.field))
       (this.left ? this.field : legend).after(this.who); // where it is seen that another answers
     const label = this.left ? `use all of GPT-2 (${MEGABYTES} MB)` : "use GPT-2";
