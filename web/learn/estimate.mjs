@@ -2,9 +2,10 @@
 
 /** @import { Plan } from "./drive.mjs" */
 
-// Measured with two workers on a desktop (benchmarks/results/page_training…): a part for each token, and
-// a part for its arithmetic.
-const [PER_TOKEN, PER_FLOP] = [14e-6, 5e-12]; // seconds
+// Measured with two workers on the page, whose writing, judging and painting take time, too
+// (benchmarks/results/page_training… has the steps alone): a part for each token, and a part for its
+// arithmetic.
+const [PER_TOKEN, PER_FLOP] = [18e-6, 6.5e-12]; // seconds
 const ONE = 1.7; // times as long with one worker
 const TOKENS = { crane: 1024, sentences: 19 }; // of vocabularies
 const PACE = "gpt2-edu training pace"; // in the browser's storage: times as long, here
