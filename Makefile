@@ -7,6 +7,8 @@ READY  := .venv/.ready
 NODE   := web/node_modules/.ready
 VENDOR := site/static/vendor/.ready
 PAGES  := _build/html/index.html
+MADE_OF = $(shell find book notebooks site gpt2_edu benchmarks/results -type f ! -name "*.pyc" ! -path "*/.*") \
+           _config.yml _toc.yml
 SITE   := PYTHONPATH=site $(BIN)/python -m gpt2_site.
 NPM    := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web --silent
 # Compiled modules are kept, also where the environment says otherwise: each worker would compile all.
@@ -25,10 +27,7 @@ NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYT
 help:
 	@awk -F ' *:.*## *' '/^##@/ { print substr($$0, 5) } /^[a-z -]+:.*## / { printf "  %-46s %s\n", $$1, $$2 }' Makefile
 ##@ Read and run
-book: $(READY) $(VENDOR)  ## build the site into _build/html
-	@rm -rf _build/new
-	$(BIN)/jupyter-book build . --path-output _build/new --quiet --warningiserror --nitpick --keep-going
-	@rm -rf _build/html && mv _build/new/_build/html _build/html && rm -rf _build/new
+book: $(PAGES)  ## build the site into _build/html
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
 serve: $(READY) $(PAGES)  ## serve it on this machine; PORT=8000
 	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
@@ -93,7 +92,10 @@ gpu: $(READY)  ## all that needs a GPU, in nine minutes
 clean:  ## remove what was built; .venv stays
 	rm -rf _build web/node_modules site/static/vendor .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-$(PAGES): ; @$(MAKE) book
+$(PAGES): $(READY) $(VENDOR) $(MADE_OF)
+	@rm -rf _build/new
+	$(BIN)/jupyter-book build . --path-output _build/new --quiet --warningiserror --nitpick --keep-going
+	@rm -rf _build/html && mv _build/new/_build/html _build/html && rm -rf _build/new
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit("This needs Python 3.11 or newer: make PYTHON=/path/to/python3.12")'
 	@echo "Setting up .venv. The first time this takes minutes, and 3 to 6 GB."
