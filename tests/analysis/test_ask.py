@@ -33,6 +33,7 @@ from gpt2_edu.analysis.ask import (
 from gpt2_edu.analysis.since import Truth, excess, held_out
 from gpt2_edu.tuning import example_batch, load_adapter, with_roles
 from gpt2_site import make_ask
+from tests.thorough import thorough
 
 TINY = Recipe(steps=3, batch_size=4, exchanges=20)
 
@@ -194,7 +195,7 @@ def test_the_senses_asked_for_are_those_of_the_stories():
     assert len({one.sense for one in told(300, 5)}) == ask.SENSES
 
 
-@pytest.mark.parametrize(("how", "steps", "n"), [("frozen", 300, 1000), ("tuned", 80, 400)])
+@pytest.mark.parametrize(("how", "steps", "n"), [("frozen", 300, 1000), thorough("tuned", 80, 400)])
 def test_a_sense_is_learned_as_a_class_from_the_last_position(how, steps, n):
     found = classify(how, 0, steps=steps, n=n)
     assert found["of"] == 500

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from gpt2_site.chapters import chapters, find
 from tests.site.waiting import until
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 HEADS = f"notebooks/{find('heads').name}.html"
@@ -138,7 +139,9 @@ def test_the_section_that_is_read_is_marked_and_offered_on_the_front_page(page, 
     page.wait_for_url(f"**/{HEADS}#{anchor}")
 
 
-@pytest.mark.parametrize("kept", ["{", "null", '{"place": "https://example.org/"}', "[]"])
+@pytest.mark.parametrize(
+    "kept", ["{", thorough("null"), '{"place": "https://example.org/"}', thorough("[]")]
+)
 def test_a_place_that_cannot_be_read_is_not_offered(page, address, kept):
     page.evaluate("(kept) => (localStorage['gpt2-edu place'] = kept)", kept)
     page.goto(f"{address}/book/index.html")
@@ -251,7 +254,9 @@ def lit(page: Page) -> set[str]:
     return set(page.locator(".lit-name").evaluate_all(where))
 
 
-@pytest.mark.parametrize("place", [".g2-ledger tr:nth-child(2) th", "p code", ".highlight"])
+@pytest.mark.parametrize(
+    "place", [thorough(".g2-ledger tr:nth-child(2) th"), "p code", ".highlight"]
+)
 def test_a_name_lights_up_wherever_it_is(attention, place):
     named = attention.locator(f":is({place}) [data-name], :is({place})[data-name]")
     at = named.filter(visible=True).first

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Route
 
 from tests.site.waiting import until
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 FRONT = "book/index.html"
@@ -28,7 +29,7 @@ def test_the_ways_to_begin_are_side_by_side(opened, width, rows):
     assert len(boxes) == 4 and len({box["y"] for box in boxes}) == rows
 
 
-@pytest.mark.parametrize("opening", ["http", "file"])
+@pytest.mark.parametrize("opening", [thorough("http"), "file"])
 def test_the_first_frames_need_no_weights(opened, address, site, opening):
     page = opened("robots.txt", clock=True)
     asked: list[str] = []

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from gpt2_site.chapters import find
 from tests.site.test_browser import barriers, overflowing
 from tests.site.waiting import until
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 
@@ -207,8 +208,15 @@ def test_without_javascript_the_page_says_where_to_look(opened):
     page.wait_for_url("**/book/contents.html")
 
 
-@pytest.mark.parametrize("scheme, contrast_only", [("light", False), ("dark", True)])
-@pytest.mark.parametrize("start", ["search.html?q=mask", "book/start.html"])
+@pytest.mark.parametrize(
+    "start, scheme, contrast_only",
+    [
+        ("search.html?q=mask", "light", False),
+        thorough("search.html?q=mask", "dark", True),
+        thorough("book/start.html", "light", False),
+        ("book/start.html", "dark", True),
+    ],
+)
 def test_results_fit_and_keep_nobody_out(opened, scheme, contrast_only, start):
     page = opened(start, color_scheme=scheme)
     for width in (1280, 390):

@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 from gpt2_site import one_pass, strip
 from gpt2_site.chapters import chapter_of, chapters, find
 from gpt2_site.front_facts import beginning
+from tests.thorough import thorough
 
 WAIT = 60_000  # milliseconds, on a busy machine
 
@@ -62,8 +63,15 @@ def test_it_opens_the_model_at_that_place(opened):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "height"), [(1280, 96), (390, 64)])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "height", "theme"),
+    [
+        (1280, 96, "light"),
+        thorough(1280, 96, "dark"),
+        thorough(390, 64, "light"),
+        (390, 64, "dark"),
+    ],
+)
 def test_it_is_low_and_has_the_pages_colours(opened, width, height, theme):
     viewport = {"width": width, "height": 900}
     page = opened("notebooks/07_mlp.html", viewport=viewport, color_scheme=theme)

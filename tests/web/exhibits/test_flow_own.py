@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpt2_site import one_pass
+from tests.thorough import thorough
 from tests.web.exhibits.test_own_model import choose, mine  # noqa: F401
 
 pytestmark = pytest.mark.browser
@@ -22,7 +23,11 @@ def text_of(shown) -> str:
 @pytest.mark.parametrize(
     ("unit", "told", "legend"),
     [
-        ("characters", "Each token is one character, and ␣ is a space.", "the character that wins"),
+        thorough(
+            "characters",
+            "Each token is one character, and ␣ is a space.",
+            "the character that wins",
+        ),
         ("merges", "A token is a word or a part of one, and ␣ is a space.", "the word that wins"),
     ],
 )
