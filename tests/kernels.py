@@ -16,7 +16,14 @@ from typing import Any
 import jupyter_client.provisioning.local_provisioner
 
 sys.modules["rfc3987_syntax"] = None  # jsonschema builds its grammar for a second, for nothing here
-MODULES = ("ipykernel.kernelapp", "matplotlib.pyplot", "gpt2_edu.exhibits", "gpt2_edu.exercises")
+MODULES = (
+    "ipykernel.kernelapp",
+    "matplotlib.backends.backend_svg",
+    "matplotlib_inline.backend_inline",
+    "torch._dynamo",  # the first optimiser and the first assert_close import it, for a second
+    "gpt2_edu.exercises",
+    "gpt2_edu.labs",
+)
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(list(MODULES))
 
