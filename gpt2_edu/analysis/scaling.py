@@ -263,12 +263,13 @@ def _minimise(
     def look(at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Errors (P, R), costs (P,), and the slopes of the errors (P, R, 6)."""
         powers = at[:, None, 1:3] - at[:, None, 3:5] * logs
-        total, gamma = powers.logsumexp(-1, keepdim=True), at[:, None, 5:].exp()  # (P, R, 1)
-        terms = torch.cat([at[:, None, :1].expand_as(total), gamma * total], dim=-1)
-        errors = terms.logsumexp(-1) - aim
+        # Of two terms, torch is slow to take logsumexp and softmax along an axis.
+        total, gamma = torch.logaddexp(*powers.split(1, -1)), at[:, None, 5:].exp()  # (P, R, 1)
+        of_all = torch.logaddexp(at[:, None, :1], gamma * total)
+        errors = of_all[..., 0] - aim
         small = errors.abs().clamp(max=HUBER)
-        of_floor, of_rest = terms.softmax(-1).split(1, dim=-1)
-        each = of_rest * gamma * powers.softmax(-1)
+        of_floor, of_rest = (at[:, None, :1] - of_all).exp(), (gamma * total - of_all).exp()
+        each = of_rest * gamma * (powers - total).exp()
         slopes = torch.cat([of_floor, each, -each * logs, of_rest * gamma * total], dim=-1)
         return errors, (small * (errors.abs() - small / 2)).sum(-1), slopes * free
 
