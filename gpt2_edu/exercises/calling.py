@@ -30,6 +30,7 @@ from .step import Using, near
 SECONDS = 10.0  # how long one call may compute
 WAITING = 3  # how many times that it may take if it waits, on a busy machine or for a lock
 LONGEST = 10_000  # characters of what a call prints that are kept
+DEEPEST = 64  # dimensions of a tensor
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Outcome:
     timed_out: bool = False
     unwritten: str | None = None  # the part that it needs and that is still to be written
     notes: tuple[str, ...] = ()  # what it changed outside of itself
+    seconds: float = 0.0  # of computing
 
 
 class OutOfTime(BaseException):
@@ -62,7 +64,7 @@ def call(
     printed = _Printed()
     notes: list[str] = []
     seconds = SECONDS if seconds is None else seconds
-    outcome = Outcome()
+    outcome, begun = Outcome(), time.thread_time()
     try:
         with (
             _one_thread(),
@@ -82,7 +84,13 @@ def call(
     except OutOfTime:  # between two lines of this function
         outcome = Outcome(error="out of time", timed_out=True)
     changed = outcome.error is None and _changed(case.args, before)
-    return replace(outcome, changed=changed, printed=printed.getvalue(), notes=tuple(notes))
+    return replace(
+        outcome,
+        changed=changed,
+        printed=printed.getvalue(),
+        notes=tuple(notes),
+        seconds=time.thread_time() - begun,
+    )
 
 
 @contextlib.contextmanager
@@ -250,11 +258,12 @@ def _restored(notes: list[str], seed: int) -> Iterator[None]:
     # torch.manual_seed takes a millisecond, since it keeps a stack trace for each device.
     torch.default_generator.manual_seed(seed)
     quick = mock.patch.object(torch, "manual_seed", torch.default_generator.manual_seed)
+    tensor = mock.patch.object(torch, "tensor", _of_lists(torch.tensor))
     if on_device is not None:
         torch.cuda.manual_seed_all(seed)
     random.seed(seed)
     try:
-        with quick if on_device is None else contextlib.nullcontext():
+        with tensor, quick if on_device is None else contextlib.nullcontext():
             yield
     finally:
         for name, get, value, put in settings:
@@ -270,6 +279,21 @@ def _restored(notes: list[str], seed: int) -> Iterator[None]:
             torch.cuda.set_rng_state_all(on_device)
         if any(thread.is_alive() for thread in set(threading.enumerate()) - running):
             notes.append("It started a thread that still runs.")
+
+
+def _of_lists(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """``torch.tensor``, which without this ends the process for a list that contains itself."""
+
+    def made(data: Any, *args: Any, **more: Any) -> Tensor:
+        lists = [data]
+        for _ in range(DEEPEST):
+            parts = (part for each in lists if isinstance(each, list | tuple) for part in each)
+            lists = list({id(p): p for p in parts if isinstance(p, list | tuple)}.values())
+        if lists:
+            raise ValueError("too many dimensions: is a list in itself?")
+        return make(data, *args, **more)
+
+    return made
 
 
 def _folder() -> str | None:

@@ -8,11 +8,10 @@ several places is undone in all of them.
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, NamedTuple
 
 from .borrowing import NOTHING, Borrowed
@@ -132,6 +131,9 @@ class Several(NamedTuple):
         return f"{first.said(top)}, {more}"
 
 
+Changes = Generator[Change | Several, None, None]
+
+
 class Place(NamedTuple):
     """Where an expression or a list of statements is, with the names that the code knows.
 
@@ -172,30 +174,30 @@ class Place(NamedTuple):
         return Change(self.owner, self.field, body, after, body[i], new)
 
 
-def changes(tree: ast.Module, borrowed: Borrowed = NOTHING) -> Iterator[Change | Several]:
+def changes(tree: ast.Module, borrowed: Borrowed = NOTHING) -> Changes:
     """The changes, the likeliest first. The tree has each of them until the next is asked for."""
     places = list(_places(tree, borrowed))
-    yield from _of_kinds(places, _shorter, _other, _statements, _renamed)
+    yield from _of_kinds(places, _shorter, _statements, _other, _renamed)
     yield from _in_all(places, _shorter, _other, _renamed)
     yield from _of_kinds(places, _borrowed, _lines_borrowed, _with_more, _wrapped)
     yield from _in_all(places, _wrapped)
     yield from _of_kinds(places[::-1], _joined)  # formulas come last
 
 
-def quick_changes(tree: ast.Module, borrowed: Borrowed = NOTHING) -> Iterator[Change | Several]:
+def quick_changes(tree: ast.Module, borrowed: Borrowed = NOTHING) -> Changes:
     """The likeliest of the changes."""
-    return _of_kinds(list(_places(tree, borrowed)), _shorter, _other, _renamed, _borrowed)
+    yield from _of_kinds(list(_places(tree, borrowed)), _shorter, _other, _renamed, _borrowed)
 
 
-def _of_kinds(
-    places: list[Place], *kinds: Callable[[Place], Iterator[Any]]
-) -> Iterator[Change | Several]:
+def _of_kinds(places: list[Place], *kinds: Callable[[Place], Iterator[Any]]) -> Changes:
     for kind in kinds:
         for place in places:
             for change in _each(place, kind):
                 change.apply()
-                yield change
-                change.undo()
+                try:
+                    yield change
+                finally:
+                    change.undo()
 
 
 def _alike(places: list[Place]) -> Iterator[list[Place]]:
@@ -226,13 +228,16 @@ def _in_all(places: list[Place], *kinds: Callable[[Place], Iterator[str]]) -> It
     for alike, kind in itertools.product(_alike(places), kinds):
         for texts in zip(*(list(kind(place)) for place in alike), strict=False):
             made: list[Change] = []
-            with contextlib.suppress(SyntaxError, AttributeError):
+            try:
                 for place, text in zip(alike, texts, strict=True):
                     made.append(place.with_text(text))
                     made[-1].apply()
                 if any(ast.dump(c.new or c.old) != ast.dump(c.old) for c in made):
                     yield Several(tuple(made))
-            Several(tuple(made)).undo()
+            except (SyntaxError, AttributeError):
+                continue
+            finally:
+                Several(tuple(made)).undo()
 
 
 def _each(place: Place, kind: Callable[[Place], Iterator[Any]]) -> Iterator[Change]:
@@ -585,6 +590,11 @@ def _statements(place: Place) -> Iterator[Change]:
         elif isinstance(line, ast.Assign):
             target, value = ast.unparse(line.targets[0]), ast.unparse(line.value)
             yield from (instead(i, f"{target} {s}= {value}") for s in "+*" if "," not in target)
+            if not after:
+                end = ast.copy_location(parsed(f"return {target}").body[0], line)
+                yield lines([*body, end], line, f"put `return {target}` after `{{}}`")
+        elif isinstance(line, ast.Expr):
+            yield from _kept(place, i)
         elif isinstance(line, ast.Break):
             yield instead(i, "continue")
         elif isinstance(line, ast.Continue):
@@ -602,6 +612,21 @@ def _statements(place: Place) -> Iterator[Change]:
             if follows and not body[i - 1].orelse:
                 new = [*before[:-1], _with(before[-1], orelse=[line]), *after]
                 yield lines(new, getattr(line, "test", None), "write `elif {}`")
+
+
+def _kept(place: Place, i: int) -> Iterator[Change]:
+    """What statement i computes is returned, or given to the name that it computes it of."""
+    line = place.node[i].value
+    value = ast.unparse(line)
+    if place.node[i] is place.node[-1]:
+        yield place.with_line(i, f"return {value}")
+    method: Any = getattr(line, "func", line)
+    if isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name | ast.Attribute):
+        name = ast.unparse(method.value)
+        if method.attr[-1] == "_":  # in place
+            value = value.replace(f"{name}.{method.attr}(", f"{name}.{method.attr[:-1]}(")
+        if not _is_module(method.value, [*place.names, *place.called]):
+            yield place.with_line(i, f"{name} = {value}")
 
 
 _KEYWORDS: dict[str, ast.stmt] = {"break": ast.Break(), "continue": ast.Continue()}

@@ -42,7 +42,8 @@ from .step import Using
 
 PAIRS = 80  # how many pairs of mistakes are tried, up to a second of computing
 FOR_ONE = 2.0  # seconds of computing that one of them may take
-FOR_CHANGED = 0.2  # seconds of computing that an answer with a change may take in a case
+FOR_CHANGED = 0.2  # and that an answer with a change may take in a case, besides
+TIMES = 5  # as long as the right one takes
 SHOWN = 10.0  # seconds of computing after which a right answer is not shown at work
 RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
@@ -184,7 +185,7 @@ def _explained(
     wrong = outcomes[-1]
     if not wrong.timed_out:
         outcomes = outcomes + [call(answer, other) for other in cases[first:]]
-    diagnosis, right = _diagnose(exercise, answer, outcomes, first), wanted[first - 1]
+    (diagnosis, guess), right = _diagnose(exercise, answer, outcomes, first), wanted[first - 1]
     table: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     if diagnosis is None and wrong.value is not None and right.value is not None:
@@ -199,7 +200,7 @@ def _explained(
     return Report(
         exercise.name,
         (*lines, *_unwritten(outcomes)),
-        diagnosis=diagnosis,
+        diagnosis=diagnosis or guess,
         table=table,
         printed=wrong.printed,
         notes=(*said, *wrong.notes),
@@ -278,12 +279,12 @@ def _known_outcomes(exercise: Exercise, mistake: Mistake | None = None) -> Outco
 
 def _diagnose(
     exercise: Exercise, answer: Callable[..., Any], outcomes: Sequence[Outcome], first: int
-) -> str | None:
-    """The message of the mistake, or of the two, that the answer's outcomes come from.
+) -> tuple[str | None, str | None]:
+    """The message of the mistake, or of the two, that the answer's outcomes come from, and a guess.
 
     The best is a mistake with the same outcome in every case. The next are one in each of a step's
     parts, and a pair of mistakes. Then one that is the same in the ``first`` cases, the last of
-    which failed, and wherever the answer returns a value: another part may be unfinished. The last
+    which failed, and wherever the answer returns a value: another part may be unfinished. The guess
     is one that is the same in most of the wrong cases, where the others are wrong in a way of
     their own.
     """
@@ -304,7 +305,7 @@ def _diagnose(
         # One that did not end was the last that was called.
         same = [_same(*both, tolerance) for both in zip(outcomes, theirs, strict=False)]
         if all(same):
-            return mistake.message
+            return mistake.message, None
         apart = [i for i, is_same in enumerate(same) if not is_same]
         particular = any(t and is_same for t, is_same in zip(telling, same, strict=True))
         if apart[0] < first:
@@ -314,13 +315,12 @@ def _diagnose(
                 in_part = in_part or mistake.message
         elif particular and all(wrong[i] for i in apart) and sum(wrong) > 2 * len(apart):
             with_another = with_another or mistake.message
-    if said := _of_parts(exercise, answer):
-        return said
-    if any(telling) and (two := _two_mistakes(exercise, mistakes, outcomes, first)):
-        return _of_two(two[0].message, two[1].message)
-    if in_part or not with_another:
-        return in_part
-    return f"{with_another} (That explains most of the wrong cases, not all.)"
+    said = _of_parts(exercise, answer)
+    if not said and any(telling):
+        two = _two_mistakes(exercise, mistakes, outcomes, first)
+        said = _of_two(two[0].message, two[1].message) if two else None
+    more = "(That explains most of the wrong cases, not all.)"
+    return said or in_part, f"{with_another} {more}" if with_another else None
 
 
 def _possible(exercise: Exercise, answer: Callable[..., Any]) -> list[Mistake]:
@@ -476,7 +476,7 @@ def _repaired(
         nonlocal given
         cases = given if draw is original else draw()
         for passed, i in enumerate(order):
-            outcome = attempt(changed, cases[i], FOR_CHANGED)
+            outcome = attempt(changed, cases[i], FOR_CHANGED + TIMES * right[i].seconds)
             if outcome.error or outcome.changed or not keeps:
                 given = original()  # as these may have been changed
             if not outcome.unwritten and _what_is_wrong(outcome, right[i], tolerance):

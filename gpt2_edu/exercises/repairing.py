@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import itertools
 import linecache
 import math
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from functools import partial
 from types import CodeType
 from typing import Any, NamedTuple
@@ -21,8 +23,9 @@ from .changes import POWER, Change, Several, changes, lines_of, parsed, quick_ch
 from .source import definitions, source_of
 from .step import Using
 
-SECONDS = 2.0  # of computing that the search may take
-FOR_TWO = 1.0  # and that for a second change, after it
+TRIES = 3000  # of one change, which are as many on a slow machine
+FOR_TWO = 1500  # and of a second one after it
+SECONDS = 6.0  # of computing, after which a search ends in any case
 FIRST = 12  # changes that bring an answer nearer, with which a second one is tried
 OUTSIDE = {"open", "os", "shutil", "subprocess", "Path", "input", "exec", "eval"}
 
@@ -47,29 +50,33 @@ def repaired(
     ``nearness`` says how near an answer is to a right one, for which it is 1. Only these ``parts``
     of a step are changed, or all if there are none.
     """
-    begun, before = time.thread_time(), nearness(answer)
+    end, before = time.thread_time() + SECONDS, nearness(answer)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for code in _codes(answer, solution, parts):
             found: list[tuple[float, Change | Several]] = []
             try:
-                for change in changes(code.tree, code.borrowed):
+                for change in _in_time(changes(code.tree, code.borrowed), TRIES, end):
                     near = _nearness(code, nearness)
                     if near == 1:
                         return f"One change makes it right: {change.said(code.tree.body[0])}."
                     if near > before:
                         found.append((near, change))
-                    if time.thread_time() - begun > SECONDS:
-                        break
                 found.sort(key=lambda pair: -pair[0])
-                end = min(time.thread_time() + FOR_TWO, begun + SECONDS + FOR_TWO)
                 if said := _second([change for _, change in found[:FIRST]], code, nearness, end):
                     return said
             finally:
                 code.undo()
-            if time.thread_time() - begun > SECONDS:
-                return None
     return None
+
+
+def _in_time(found: Generator[Any, None, None], tries: int, end: float) -> Iterator[Any]:
+    """The first of what is found, before the end."""
+    with contextlib.closing(found):
+        for one in itertools.islice(found, tries):
+            yield one
+            if time.thread_time() > end:
+                return
 
 
 def _second(
@@ -78,19 +85,22 @@ def _second(
     """One of these changes together with another, in a sentence."""
     top = code.tree.body[0]
     lines = lines_of(top)
+    for said, other in _in_time(_pairs(firsts, code), FOR_TWO, end):
+        if _nearness(code, nearness) == 1:
+            return f"Two changes make it right: {_both(lines, top, said, other)}."
+    return None
+
+
+def _pairs(firsts: list[Change | Several], code: Code) -> Generator[Any, None, None]:
+    """Each of these changes in words, and another, while the tree has both."""
     for first in firsts:
         first.apply()
         try:
             _move(first)
-            said = first.said(top)
-            for other in quick_changes(code.tree, code.borrowed):
-                if time.thread_time() > end:
-                    return None
-                if _nearness(code, nearness) == 1:
-                    return f"Two changes make it right: {_both(lines, top, said, other)}."
+            said = first.said(code.tree.body[0])
+            yield from ((said, other) for other in quick_changes(code.tree, code.borrowed))
         finally:
             first.undo()
-    return None
 
 
 def _nearness(code: Code, nearness: Callable[[Any], float]) -> float:
