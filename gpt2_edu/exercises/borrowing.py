@@ -12,7 +12,7 @@ COMMON = {"0", "1", "2", "True", "False"}  # tried anyway
 OUTSIDE = {"torch", "nn", "F", "math", "self", *dir(builtins)}
 OF_TORCH = {f"torch.{name}" for name in "inf int8 int64 uint8 float32 float64 bool".split()}
 LONGEST = 50  # characters of a statement
-SHORT = 20  # and of an argument
+SHORT = 24  # and of an argument
 
 
 class Borrowed(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import random
@@ -14,8 +15,10 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from unittest import mock
 
@@ -31,6 +34,7 @@ SECONDS = 10.0  # how long one call may compute
 WAITING = 3  # how many times that it may take if it waits, on a busy machine or for a lock
 LONGEST = 10_000  # characters of what a call prints that are kept
 DEEPEST = 64  # dimensions of a tensor
+MORE = 2 * 10**9  # bytes that a search for a change may use
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Outcome:
     timed_out: bool = False
     unwritten: str | None = None  # the part that it needs and that is still to be written
     notes: tuple[str, ...] = ()  # what it changed outside of itself
-    seconds: float = 0.0  # of computing
+    seconds: float = field(default=0.0, compare=False)  # of computing
 
 
 class OutOfTime(BaseException):
@@ -64,25 +68,22 @@ def call(
     printed = _Printed()
     notes: list[str] = []
     seconds = SECONDS if seconds is None else seconds
-    outcome, begun = Outcome(), time.thread_time()
-    try:
-        with (
-            _one_thread(),
-            _interrupts() as interrupted,
-            _restored(notes, seed),
-            _output_to(printed),
-        ):
-            try:
-                with _time_limit(seconds):
-                    outcome = Outcome(function(*case.args))
-            except OutOfTime:
-                outcome = Outcome(error="out of time", timed_out=True)
-            except BaseException as error:
-                if interrupted and isinstance(error, KeyboardInterrupt):
-                    raise
-                outcome = _stopped(function, error)
-    except OutOfTime:  # between two lines of this function
-        outcome = Outcome(error="out of time", timed_out=True)
+    begun = time.thread_time()
+    with (
+        _one_thread(),
+        _interrupts() as interrupted,
+        _restored(notes, seed),
+        _output_to(printed),
+    ):
+        try:
+            with _time_limit(seconds):
+                outcome = Outcome(function(*case.args))
+        except OutOfTime:
+            outcome = Outcome(error="out of time", timed_out=True)
+        except BaseException as error:
+            if interrupted and isinstance(error, KeyboardInterrupt):
+                raise
+            outcome = _stopped(function, error)
     changed = outcome.error is None and _changed(case.args, before)
     return replace(
         outcome,
@@ -96,7 +97,7 @@ def call(
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
     """Around many calls of ``attempt``."""
-    with _one_thread(), _interrupts(), _restored([], 0), _output_to(_Printed()):
+    with _one_thread(), _interrupts(), _restored([], 0), _output_to(_Printed()), _memory(MORE):
         yield
 
 
@@ -281,8 +282,11 @@ def _restored(notes: list[str], seed: int) -> Iterator[None]:
             notes.append("It started a thread that still runs.")
 
 
+@cache
 def _of_lists(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """``torch.tensor``, which without this ends the process for a list that contains itself."""
+    with torch.device("cpu"):  # torch keeps a list of its functions, from the first use on
+        torch.empty(0)
 
     def made(data: Any, *args: Any, **more: Any) -> Tensor:
         lists = [data]
@@ -294,6 +298,25 @@ def _of_lists(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return make(data, *args, **more)
 
     return made
+
+
+@contextlib.contextmanager
+def _memory(more: int) -> Iterator[None]:
+    """A limit on memory, of so many bytes more than now. Beyond it is MemoryError. Only Linux."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        yield
+        return
+    import resource
+
+    before, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = int(statm.read_text().split()[0]) * resource.getpagesize() + more
+    if before == resource.RLIM_INFINITY or limit < before:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (before, most))
 
 
 def _folder() -> str | None:
@@ -364,10 +387,11 @@ def _time_limit(seconds: float) -> Iterator[None]:
         return
     running, begun = True, time.thread_time()
 
-    def stop(number: int, _: object) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         # The timer counts all threads. This one's clock is a little behind it where it is the only.
         waited = number == signal.SIGALRM
-        if running and (waited or time.thread_time() - begun > 0.9 * seconds):
+        late = waited or time.thread_time() - begun > 0.9 * seconds
+        if running and late and frame and frame.f_code not in _AROUND:
             raise OutOfTime
 
     timers = (
@@ -384,3 +408,12 @@ def _time_limit(seconds: float) -> Iterator[None]:
         for (number, timer, _), handler in zip(timers, before, strict=True):
             signal.setitimer(timer, 0)
             signal.signal(number, handler)
+
+
+# Not interrupted: the answer has ended, and both timers may have run down in the meantime.
+_AROUND = {
+    call.__code__,
+    attempt.__code__,
+    inspect.unwrap(_time_limit).__code__,
+    contextlib._GeneratorContextManager.__exit__.__code__,
+}

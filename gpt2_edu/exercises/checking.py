@@ -44,6 +44,7 @@ PAIRS = 80  # how many pairs of mistakes are tried, up to a second of computing
 FOR_ONE = 2.0  # seconds of computing that one of them may take
 FOR_CHANGED = 0.2  # and that an answer with a change may take in a case, besides
 TIMES = 5  # as long as the right one takes
+SEVERAL = 3  # equal results that are no chance, though others have each of them
 SHOWN = 10.0  # seconds of computing after which a right answer is not shown at work
 RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
@@ -313,8 +314,9 @@ def _diagnose(
         if all(outcomes[i].value is None for i in apart):
             if particular or len(exercise.parts) > 1:
                 in_part = in_part or mistake.message
-        elif particular and all(wrong[i] for i in apart) and sum(wrong) > 2 * len(apart):
-            with_another = with_another or mistake.message
+        elif all(wrong[i] for i in apart) and sum(wrong) > 2 * len(apart):
+            if particular or sum(wrong) - len(apart) >= SEVERAL:
+                with_another = with_another or mistake.message
     said = _of_parts(exercise, answer)
     if not said and any(telling):
         two = _two_mistakes(exercise, mistakes, outcomes, first)

@@ -69,6 +69,10 @@ MISTAKES = (
         ('replace("_orig_mod.", "")', 'split("_orig_mod.")[-1]'),
     ),
     Mistake(
+        "This keeps what stands between the first two words. Remove the word alone, with its full stop.",
+        ('replace("_orig_mod.", "")', 'split("_orig_mod.")[1]'),
+    ),
+    Mistake(
         "The names are right, but you changed the checkpoint itself. Return a new dictionary.",
         code="""
 def plain_names(checkpoint):
@@ -102,7 +106,7 @@ def right(checkpoint):
 def cases():
     t = torch.arange(6.0).view(2, 3)
     return [
-        Case("one name of a compiled block", ({"_orig_mod.mlp.c_fc.bias": t},)),
+        Case("one name of a compiled block", ({"_orig_mod.mlp.c_fc.bias": t.half()},)),
         Case(
             "a compiled model",
             ({"_orig_mod.transformer.wte.weight": t, "_orig_mod.lm_head.weight": t + 1},),

@@ -135,6 +135,15 @@ def next_probabilities(logits, temperature, top_k):
         ("torch.zeros_like(logits).scatter(-1, winner, 1.0)", "winner"),
     ),
     Mistake(
+        "At temperature 0 the indices of the winners are returned. Each row should be probabilities, 1 at its index and 0 elsewhere.",
+        ("torch.zeros_like(logits).scatter(-1, winner, 1.0)", "winner[:, 0]"),
+    ),
+    Mistake(
+        "At temperature 0, each of several equal winners gets 1. Greedy takes the first of them, as `argmax` does.",
+        ("winner = logits.argmax(dim=-1, keepdim=True)", "best = logits.amax(-1, keepdim=True)"),
+        ("torch.zeros_like(logits).scatter(-1, winner, 1.0)", "(logits == best).float()"),
+    ),
+    Mistake(
         "These are the cut logits. Take the softmax of them.",
         ("return logits.softmax(dim=-1)", "return logits"),
     ),

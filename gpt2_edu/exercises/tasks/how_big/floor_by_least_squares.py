@@ -62,6 +62,10 @@ MISTAKES = (
         (", d**-beta", ""),
     ),
     Mistake(
+        "Both powers are in one column, as if A and B were equal. Each unknown has a column.",
+        ("n**-alpha, d**-beta", "n**-alpha + d**-beta"),
+    ),
+    Mistake(
         "The term of the size is left out, so that E has to make up for it.",
         (", n**-alpha", ""),
     ),

@@ -54,7 +54,7 @@ right = [2, 1]
 
 MISTAKES = (
     Mistake(
-        "You get no head at all with row and column swapped, with the column of another token, or without `<|endoftext|>` in front. The row is the last one, `␣crane`, and the column is 3 if the text begins with `<|endoftext|>`.",
+        "You get no head at all in the last block alone, with row and column swapped, with the column of another token, or without `<|endoftext|>` in front. The row is the last one, `␣crane`, and the column is 3 if the text begins with `<|endoftext|>`.",
         code="looks_at_place = [0, 0]",
     ),
     Mistake(

@@ -57,6 +57,11 @@ MISTAKES = (
         ("    handle.remove()\n", ""),
     ),
     Mistake(
+        "The hook is still there when the model reads `other`. A copy of the list hides that; take the hook away with `handle.remove()`.",
+        ("    handle.remove()\n", "    found = list(kept)\n"),
+        ("return kept", "return found"),
+    ),
+    Mistake(
         "Nothing is recorded, because the hook is removed before the model runs. Register, run the model on `idx`, then remove.",
         ("    model(idx)\n", ""),
         ("handle.remove()\n", "handle.remove()\n    model(idx)\n"),
@@ -81,6 +86,10 @@ MISTAKES = (
     Mistake(
         "You return the last tensor alone. A layer may run several times in one pass, so return the list.",
         ("return kept", "return kept[-1]"),
+    ),
+    Mistake(
+        "You return the first tensor alone. A layer may run several times in one pass, so return the list.",
+        ("return kept", "return kept[0]"),
     ),
     Mistake(
         "The hook keeps only the newest output. A layer may run several times in one pass, so append each.",

@@ -47,8 +47,7 @@ MISTAKES = (
         ("x + layer(norm(x))", "norm(x + layer(x))"),
     ),
     Mistake(
-        "The layer reads the norm now, but the normed vector goes into the sum as well. Add to x "
-        "itself, so that the stream is left alone.",
+        "The normed vector goes into the sum. Add to x itself, so that the stream is left alone.",
         ("x + layer", "norm(x) + layer"),
     ),
     Mistake(

@@ -55,6 +55,11 @@ MISTAKES = (
         ("p = p * (1 - lr * decay)", "p = p"),
     ),
     Mistake(
+        "The decay still goes into the gradient, and so into m and v. Pull p towards 0 outside the quotient.",
+        ("    m = beta1", "    g = g + lr * decay * p\n    m = beta1"),
+        ("p = p * (1 - lr * decay)", "p = p"),
+    ),
+    Mistake(
         "Now nothing decays. Taking the decay out of the gradient is right; put it where p is multiplied by 1 − lr · decay.",
         ("p = p * (1 - lr * decay)", "p = p"),
     ),
