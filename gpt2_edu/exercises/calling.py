@@ -78,6 +78,7 @@ def call(
         try:
             with _time_limit(seconds):
                 outcome = Outcome(function(*case.args))
+                _check_depth(outcome.value)
         except OutOfTime:
             outcome = Outcome(error="out of time", timed_out=True)
         except BaseException as error:
@@ -109,6 +110,7 @@ def attempt(function: Callable[..., Any], case: Case, seconds: float) -> Outcome
     try:
         with _time_limit(seconds):
             value = function(*case.args)
+            _check_depth(value)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -231,7 +233,7 @@ _output = threading.RLock()  # sys.stdout belongs to all threads
 def _output_to(printed: io.StringIO) -> Iterator[None]:
     with _output:
         before = sys.stdout, sys.stderr
-        sys.stdout = printed
+        sys.stdout = sys.stderr = printed
         try:
             yield
         finally:
@@ -289,15 +291,22 @@ def _of_lists(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         torch.empty(0)
 
     def made(data: Any, *args: Any, **more: Any) -> Tensor:
-        lists = [data]
-        for _ in range(DEEPEST):
-            parts = (part for each in lists if isinstance(each, list | tuple) for part in each)
-            lists = list({id(p): p for p in parts if isinstance(p, list | tuple)}.values())
-        if lists:
-            raise ValueError("too many dimensions: is a list in itself?")
+        _check_depth(data)
         return make(data, *args, **more)
 
     return made
+
+
+def _check_depth(value: Any) -> None:
+    """Raise ValueError for a list that contains itself, or for lists in lists beyond DEEPEST."""
+    lists = [value]
+    for _ in range(DEEPEST):
+        lists = [each for each in lists if isinstance(each, list | tuple | dict)]
+        if not lists:
+            return
+        parts = (part for x in lists for part in (x.values() if isinstance(x, dict) else x))
+        lists = list({id(part): part for part in parts if not isinstance(part, Tensor)}.values())
+    raise ValueError("lists in lists in lists: is one in itself?")
 
 
 @contextlib.contextmanager
@@ -334,6 +343,11 @@ _SETTINGS: list[tuple[str, Callable[[], Any], Callable[[Any], Any]]] = [
     ("torch's default type", torch.get_default_dtype, torch.set_default_dtype),
     ("torch's default device", torch.get_default_device, _set_device),
     ("whether torch tracks gradients", torch.is_grad_enabled, torch.set_grad_enabled),
+    (
+        "whether torch looks for anomalies",
+        torch.is_anomaly_enabled,
+        torch.autograd.set_detect_anomaly,
+    ),
     ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
     (
         "whether torch is deterministic",

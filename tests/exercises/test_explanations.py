@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -148,6 +149,11 @@ def test_a_result_that_is_drawn_at_random_is_said_to_be():
     code = changed(SOLUTION, ("scaled + y", "nn.Linear(x.size(-1), x.size(-1))(x)"))
     assert "drawn at random" in report(code).diagnosis
     assert report(changed(SOLUTION, ("scaled + y", "scaled + y * y"))).diagnosis is None
+
+
+@pytest.mark.parametrize("body", ["yield x", "return object()", "return map(abs, x)"])
+def test_an_object_that_equals_no_other_is_not_said_to_be_drawn(body):
+    assert report(f"def blend(x, y):\n    {body}").diagnosis is None
 
 
 # ---- Two tables and a sentence
@@ -377,6 +383,16 @@ def test_settings_and_seeds_are_as_before():
     assert os.getcwd() == folder and (sys.stdout, sys.stderr) == streams
     for words in ("default type", "default device", "gradients", "threads", "directory"):
         assert words in said
+
+
+def test_the_end_of_a_call_is_not_interrupted():
+    """Both timers may run down during one long operation; the second must not leave them on."""
+    with calling._time_limit(9):
+        stop = signal.getsignal(signal.SIGALRM)
+        stop(signal.SIGALRM, SimpleNamespace(f_code=calling.attempt.__code__))
+        with pytest.raises(calling.OutOfTime):
+            stop(signal.SIGALRM, sys._getframe())
+    stop(signal.SIGALRM, sys._getframe())
 
 
 def interrupted():

@@ -272,3 +272,48 @@ def test_an_answer_without_source_is_left_alone():
     made = find("places")
     assert repairing.repaired(space["total"], lambda changed: 1.0, "") is None
     assert made.checked
+
+
+def test_a_search_that_ends_early_leaves_the_code_as_it_was():
+    tree = parsed(find("places").solution)
+    before = ast.dump(tree)
+    for kind in (changes, repairing.quick_changes):
+        for n in (1, 40, 400):
+            found = kind(tree)
+            assert len([*zip(range(n), found, strict=False)]) <= n
+            found.close()
+            assert ast.dump(tree) == before
+
+
+def test_what_is_computed_and_lost_is_returned_or_kept():
+    code = LOOP.strip("\n")
+    said = total(code.replace("return found", "sum([found])")).diagnosis
+    assert said.endswith("in line 5, `return sum([found])` in place of `sum([found])`.")
+    said = total("def total(numbers):\n    found = sum(n * n + 0.125 for n in numbers)").diagnosis
+    assert "put `return found` after `found = sum(" in said
+    edit = "p = p * (1 - lr * decay)", "p.mul_(1 - lr * decay)"
+    wrong = changed(find("adamw_step").solution, edit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checking, "_diagnose", lambda *_: (None, None))
+        said = examine(find("adamw_step"), answer(wrong)).diagnosis
+    assert "`p = p.mul(1 - lr * decay)` in place of `p.mul_(1 - lr * decay)`" in said
+
+
+def test_a_mistake_that_explains_most_cases_is_told_only_if_no_change_is_found():
+    """`kept[0]` is right as `kept`; where a layer runs once, `kept[-1]` gives the same."""
+    code = changed(find("recorded").solution, ("    return kept", "    return [*kept[:1]]"))
+    assert "in place of `kept[:1]`" in examine(find("recorded"), answer(code)).diagnosis
+
+
+def test_a_list_in_itself_ends_no_process():
+    """A change may put a list into itself, which torch.tensor does not survive."""
+    code = "def total(numbers):\n    row = [1, [2]]\n    row[1].append(row)\n"
+    for last in ("return torch.tensor(row)", "return row", "return torch.tensor([row, numbers])"):
+        assert "is one in itself?" in total(f"{code}    {last}").lines[0]
+
+
+def test_what_a_changed_answer_prints_is_not_shown(capsys):
+    code = LOOP.strip("\n").replace("n**2", "17").replace("0.125", "len(numbers)")
+    total(code.replace("    return", "    print('!', file=sys.stderr)\n    return").replace(
+        "    found = 0", "    import sys\n    found = 0"))  # fmt: skip
+    assert capsys.readouterr() == ("", "")
