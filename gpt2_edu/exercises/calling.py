@@ -32,6 +32,7 @@ from .step import Using, near
 
 SECONDS = 10.0  # how long one call may compute
 WAITING = 3  # how many times that it may take if it waits, on a busy machine or for a lock
+AT_LEAST = 5.0  # seconds that a short call may take if it waits
 LONGEST = 10_000  # characters of what a call prints that are kept
 DEEPEST = 64  # dimensions of a tensor
 MORE = 2 * 10**9  # bytes that a search for a change may use
@@ -108,7 +109,7 @@ def attempt(function: Callable[..., Any], case: Case, seconds: float) -> Outcome
     torch.default_generator.manual_seed(0)
     random.seed(0)
     try:
-        with _time_limit(seconds):
+        with _time_limit(seconds, AT_LEAST):
             value = function(*case.args)
             _check_depth(value)
     except KeyboardInterrupt:
@@ -168,6 +169,8 @@ WORDS = {  # part of an error's message: what it says to whoever has not seen it
     "`detach` or an `item` is in between",
     "same number of dimensions": "An index such as `[:, -1]` drops an axis, and `cat` adds none",
     "type(s) for ^": "A power is written `**`",
+    "'NoneType' object has no attribute 'append'": "`extend` and `append` change a list and return "
+    "nothing, so they stand alone in a line",
     "must be Tensor, not float": "A function of `torch` takes a tensor. `math` has it for a number",
     "'LoRA' object has no attribute 'in_features'": "A LoRA is put around another LoRA here",
     "'GPT2' object has no attribute 'transformer'": "Your GPT2 has its blocks in `h`",
@@ -389,12 +392,13 @@ def can_stop() -> bool:
 
 
 @contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
+def _time_limit(seconds: float, waiting: float = 0.0) -> Iterator[None]:
     """Raise OutOfTime after this many seconds of computing, in the main thread.
 
     They are the processor's, so that a busy machine fails no answer, and this thread's, because
-    those of torch add up; one that waits has more of the clock's. It is raised again each second
-    until the function ends. On Windows and in other threads a reader interrupts the kernel.
+    those of torch add up; one that waits has more of the clock's, at least ``waiting``. It is raised
+    again each second until the function ends. On Windows and in other threads a reader interrupts
+    the kernel.
     """
     if sys.platform == "win32" or not can_stop():  # type checkers know the first
         yield
@@ -410,7 +414,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
     timers = (
         (signal.SIGPROF, signal.ITIMER_PROF, seconds),
-        (signal.SIGALRM, signal.ITIMER_REAL, WAITING * seconds),
+        (signal.SIGALRM, signal.ITIMER_REAL, max(WAITING * seconds, waiting)),
     )
     before = [signal.signal(number, stop) for number, _, _ in timers]
     for _, timer, limit in timers:

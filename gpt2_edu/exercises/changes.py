@@ -90,8 +90,11 @@ class Change(NamedTuple):
         number: int = self.old.lineno - top.lineno + 1
         return number
 
-    def said(self, top: Any) -> str:
-        """The change in words, while the tree has it; ``top`` is the definition that it is in."""
+    def said(self, top: Any, with_owner: bool = True) -> str:
+        """The change in words, while the tree has it; ``top`` is the definition that it is in.
+
+        Of a small one, such as of a number, with the code around it.
+        """
         where = f"in line {self.line(top)}"
         if isinstance(top, ast.ClassDef):
             methods = [m for m in top.body if m.lineno <= self.old.lineno]
@@ -100,6 +103,7 @@ class Change(NamedTuple):
             return f"{where}, {self.words.format(_text(self.old))}"
         old, new = (_text(node, self.field == "slice") for node in (self.old, self.new))
         small = isinstance(self.old, ast.Constant | ast.Name | ast.UnaryOp | ast.Slice)
+        small = small and (with_owner or isinstance(self.old, ast.Slice))
         if small and isinstance(self.owner, ast.expr | ast.keyword | ast.Assign | ast.Return):
             around = copy.copy(self.owner)
             setattr(around, self.field, self.before)
@@ -123,12 +127,15 @@ class Several(NamedTuple):
 
     def said(self, top: Any) -> str:
         first, *others = self.changes
+        alike = len({change.said(top).partition(", ")[2] for change in self.changes}) == 1
+        said = first.said(top, alike)
         if isinstance(top, ast.ClassDef):
-            return f"{first.said(top)}, and likewise in {len(others)} more places"
-        lines = [str(n) for n in sorted({c.line(top) for c in others} - {first.line(top)})]
-        where = f"line{'s' * (len(lines) > 1)} {' and '.join(lines)}"
-        more = f"and likewise in {where}" if lines else "each time"
-        return f"{first.said(top)}, {more}"
+            return f"{said}, and likewise in {len(others)} more places"
+        lines = [c.line(top) for c in others]
+        after = [str(n) for n in sorted({*lines} - {first.line(top)})]
+        where = f"and likewise in line{'s' * (len(after) > 1)} {' and '.join(after)}"
+        each = ["each time"] * (first.line(top) in lines)
+        return ", ".join([said, *each, *[where] * bool(after)])
 
 
 Changes = Generator[Change | Several, None, None]

@@ -445,12 +445,12 @@ def _is_drawn(
     exercise: Exercise, answer: Callable[..., Any], outcomes: Sequence[Outcome], first: int
 ) -> str | None:
     """What to say where the answer's first wrong result depends on the seed, and must not."""
-    assert exercise.cases is not None
+    cases = exercise.cases
+    assert cases is not None
     own, right = outcomes[first - 1], _known_outcomes(exercise)[first - 1]
 
     def again(function: Callable[..., Any], known: Outcome, seed: int) -> bool:
-        assert exercise.cases is not None
-        found = call(function, exercise.cases()[first - 1], seed=seed)
+        found = call(function, cases()[first - 1], seed=seed)
         return _same(known, found, exercise.tolerance)
 
     # Objects of their own, such as generators, are never equal.

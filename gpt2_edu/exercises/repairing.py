@@ -26,6 +26,7 @@ from .step import Using
 TRIES = 3000  # of one change, which are as many on a slow machine
 FOR_TWO = 1500  # and of a second one after it
 SECONDS = 6.0  # of computing, after which a search ends in any case
+WAITING = 30.0  # and of the clock, for code that waits
 FIRST = 12  # changes that bring an answer nearer, with which a second one is tried
 OUTSIDE = {"open", "os", "shutil", "subprocess", "Path", "input", "exec", "eval"}
 
@@ -50,7 +51,8 @@ def repaired(
     ``nearness`` says how near an answer is to a right one, for which it is 1. Only these ``parts``
     of a step are changed, or all if there are none.
     """
-    end, before = time.thread_time() + SECONDS, nearness(answer)
+    end = time.thread_time() + SECONDS, time.monotonic() + WAITING
+    before = nearness(answer)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for code in _codes(answer, solution, parts):
@@ -70,17 +72,17 @@ def repaired(
     return None
 
 
-def _in_time(found: Generator[Any, None, None], tries: int, end: float) -> Iterator[Any]:
-    """The first of what is found, before the end."""
+def _in_time(found: Generator[Any, None, None], tries: int, end: tuple[float, float]) -> Any:
+    """The first of what is found, before the end of computing or of the clock."""
     with contextlib.closing(found):
         for one in itertools.islice(found, tries):
             yield one
-            if time.thread_time() > end:
+            if time.thread_time() > end[0] or time.monotonic() > end[1]:
                 return
 
 
 def _second(
-    firsts: list[Change | Several], code: Code, nearness: Callable[[Any], float], end: float
+    firsts: list[Change | Several], code: Code, nearness: Callable[[Any], float], end: Any
 ) -> str | None:
     """One of these changes together with another, in a sentence."""
     top = code.tree.body[0]

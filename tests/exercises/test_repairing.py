@@ -107,6 +107,17 @@ def test_a_change_that_is_needed_in_several_places_is_named_once():
     )
 
 
+def test_a_change_of_one_name_in_different_code_is_named_without_it():
+    code = """def leave_out(q, keys, values, j):
+    keys = torch.cat([keys[: j - 1], keys[j:]])
+    values = torch.cat([values[: j - 1], values[j:]])
+    return (keys @ q).softmax(0) @ values"""
+    assert examine(find("leave_out"), answer(code)).diagnosis == (
+        "One change makes it right: in line 2, `j + 1` in place of `j`, each time, and likewise "
+        "in line 3."
+    )
+
+
 def test_an_index_over_the_first_axes_is_tried():
     exercise = find("project")
     code = """def project(x, weight, bias):
@@ -257,6 +268,15 @@ def test_the_search_ends_in_time(monkeypatch):
     code = code.replace("    return", "    while numbers == 3:\n        pass\n    return")
     assert total(code).diagnosis is None
     assert time.thread_time() - begin < 1.5
+
+
+def test_a_search_through_code_that_waits_ends_by_the_clock(monkeypatch):
+    monkeypatch.setattr(repairing, "WAITING", 0.2)
+    begin = time.monotonic()
+    code = LOOP.strip("\n").replace("n**2", "17").replace("0.125", "len(numbers)")
+    code = code.replace("    return", "    import time\n    time.sleep(0.05)\n    return")
+    assert total(code).diagnosis is None
+    assert time.monotonic() - begin < 10
 
 
 @pytest.mark.parametrize("line", ["open('x')", "os.remove('x')", "input()"])
