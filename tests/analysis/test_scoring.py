@@ -37,6 +37,9 @@ def test_a_bigram_counts_pairs():
     expected = torch.tensor([[1, 3, 2], [3, 1, 1], [1, 1, 1]])
     expected = expected / expected.sum(dim=-1, keepdim=True)
     torch.testing.assert_close(bigram(torch.tensor([[0, 1, 2]])).exp(), expected[None])
+    for add in (0.0, float("nan")):  # a pair that never occurs would have the probability 0
+        with pytest.raises(ValueError, match="add must be above 0"):
+            scoring.Bigram(torch.tensor([0, 1]), vocab_size=3, add=add)
 
 
 def test_encode_words_matches_the_tokenizer(tokenizer):

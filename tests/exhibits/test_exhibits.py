@@ -182,6 +182,20 @@ def test_matrix_says_what_does_not_fit(arguments, message):
         exhibits.Matrix(**arguments)
 
 
+def test_bars_have_a_column_of_earlier_probabilities_if_there_are_any():
+    now = {"ate": 0.53, "stood": 0.12}
+    assert table(parse(exhibits.Bars(now))) == [
+        ["", "probability"],
+        ["ate", "0.530"],
+        ["stood", "0.120"],
+    ]
+    assert table(parse(exhibits.Bars(now, before={"ate": 0.5, "stood": 0.0}))) == [
+        ["", "probability", "before"],
+        ["ate", "0.530", "0.500"],
+        ["stood", "0.120", "0.000"],
+    ]
+
+
 def test_tokens_show_spaces_line_breaks_and_halves_of_characters():
     shown = exhibits.Tokens("A crane\n🐟")
     assert shown.labels[:3] == ["A", "␣crane", "↵"]
