@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -370,6 +371,10 @@ def test_functions_of_sampling_check_their_settings(idx):
     for draw in (sample_next, next_probabilities):
         with pytest.raises(ValueError, match="top_k"):
             draw(logits, top_k=0)
+    for change in (partial(penalize, idx=idx, penalty=1.5), sample_next, next_probabilities):
+        for wrong in (logits[0], logits.long()):
+            with pytest.raises(TypeError, match=r"logits must be floats of shape \(B, V\)"):
+                change(wrong)
 
 
 def test_lengths_and_ends_are_whole_numbers(model, idx):

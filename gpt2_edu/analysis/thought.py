@@ -222,7 +222,6 @@ def teach(model: GPT2, recipe: Recipe, seed: int) -> GPT2:
     """Train a model on games, which the seed decides. Games of training have 1 to 8 swaps."""
     chance = random.Random(seed)
     optimizer = make_optimizer(model, lr=recipe.lr, betas=(0.9, 0.99), weight_decay=0.01)
-    model.train()
     for step in range(recipe.steps):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(

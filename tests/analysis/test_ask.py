@@ -149,7 +149,9 @@ def test_new_questions_are_none_of_training_and_held_out_forms_share_their_stori
 
 def test_an_unsaid_count_is_not_in_the_story():
     numbers = ["two", "three", "four", "five", "six", "seven", "eight"]
-    for exchange in unsaid(20):
+    found = unsaid(20)
+    assert len(found) == 20
+    for exchange in found:
         assert exchange.story.endswith(" flew away.")
         assert exchange.answer in numbers
         assert f"were {exchange.answer}" not in exchange.story

@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from gpt2_edu import GPT2, load_tokenizer
+from gpt2_edu.analysis import thought
 from gpt2_edu.analysis.since import STUDENT
 from gpt2_edu.analysis.thought import (
+    AHEAD,
     CUPS,
     DRAFTS,
     NUMBERS,
@@ -71,6 +73,7 @@ def test_tries_are_counted_as_the_formula_says():
     assert found["formula"] == [
         pytest.approx(fmean(pass_at_k(8, c, k) for c in found["right"])) for k in NUMBERS[:4]
     ]
+    assert found["plugged"] == pytest.approx([1 - (1 - fmean(shares)) ** k for k in NUMBERS[:4]])
     assert found["judge"][3] == pytest.approx(found["formula"][3])  # the only group of eight
     for way in ("likeliest", "per_token"):
         assert all(way <= judge for way, judge in zip(found[way], found["judge"], strict=True))
@@ -174,6 +177,23 @@ def test_passes_are_timed_for_each_model_and_width(player):
     found = pass_times({"cups": player}, (1, 3), rounds=3, length=8)
     assert set(found) == {"cups"} and set(found["cups"]) == {1, 3}
     assert all(0 < ms < 1000 for ms in found["cups"].values())
+
+
+def test_each_way_of_writing_is_timed_in_every_round(monkeypatch):
+    written = []
+    monkeypatch.setattr(thought, "generate", lambda *given, generator: written.append("plain"))
+    monkeypatch.setattr(
+        thought,
+        "speculate",
+        lambda *given, ahead, generator: written.append(f"{given[1]}, {ahead}"),
+    )
+    monkeypatch.setattr(
+        thought, "DRAFTS", {"one block": lambda: "one block", "bigrams": lambda: "bigrams"}
+    )
+    found = thought.rates(rounds=2, n=3)
+    assert list(found) == ["plain", *(f"{draft}, {n}" for draft in thought.DRAFTS for n in AHEAD)]
+    assert written == 3 * list(found), "the first round warms up"
+    assert all(len(rates) == 2 and min(rates) > 0 for rates in found.values())
 
 
 # ---- What is stored ------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ def test_the_bench_reports_rates_and_shares(capsys, monkeypatch, precision, conf
     assert "n/a of the data sheet" in lines["train,"]
 
 
-def test_the_bench_refuses_what_does_not_fit(refused):
+def test_the_bench_refuses_what_does_not_fit(refused, monkeypatch):
+    monkeypatch.setattr("gpt2_edu.cli.generate.available_memory", lambda device: 2_000_000)
+    assert "0.00 GiB free" in refused("bench", "--device", "cpu")
     assert "exceed the window" in refused("bench", "--new-tokens", 2000)
     assert "Did you mean 'gpt2-xl'" in refused("bench", "--preset", "gpt2-xxl")

@@ -15,6 +15,7 @@ def test_the_doctor_names_what_there_is_and_what_is_missing(run, monkeypatch):
     version = torch.__version__.partition("+")[0]  # a wheel need not say for what it was built
     for part in ("python", version, "safetensors", "device", "precision", "cache of weights"):
         assert part in shown
+    assert "What could be better:\n- " in shown and "Nothing is missing" not in shown
     assert "- datasets: pip install datasets" in shown and "C++ compiler" in shown
     assert "- torch:" not in shown
 

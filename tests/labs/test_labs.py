@@ -183,6 +183,15 @@ def test_sampling_shows_what_the_package_draws(sampling, crane):
     assert texts == [encoding.decode(row[1:]) for row in written.tolist()]
 
 
+def test_sampling_begins_with_what_the_model_predicts(sampling, crane):
+    model, encoding = crane
+    values = {name: widget.value for name, widget in sampling.controls().items()}
+    bars, *_ = sampling.show(**values)
+    idx = torch.tensor([[encoding.eot_token, *encoding.encode_ordinary(values["prompt"])]])
+    expected = model(idx)[0][0, -1].softmax(dim=-1).topk(6).values
+    assert list(bars.now.values()) == pytest.approx(expected.tolist())
+
+
 def test_long_prompt_is_reported_and_text_is_no_markup(crane):
     sampling = Sampling(*crane, text="One windy morning,", **LIVE)
     sampling.panel()
@@ -295,6 +304,7 @@ def test_a_run_is_started_stopped_and_resumed_from_its_buttons(training, monkeyp
     training.thread.join(60)
     assert "It is stopped, and can go on: step 6 of 9" in training.status.value
     assert "Step 6 of 9" in training.shown.value and "<svg" in training.shown.value
+    assert ">floor</text>" in training.shown.value
     again = Training(training.config, training.encoding, text=MARSH, **LIVE)
     again.panel()
     assert "Step 6 of 9" in again.shown.value  # what was is shown before it goes on

@@ -219,6 +219,7 @@ def test_a_lock_that_its_process_left_is_free(tmp_path):
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "x")]).returncode == 9
     with locked(tmp_path / "x"):
         pass
+    assert (tmp_path / "x").is_dir(), "a folder that was there stays"
 
 
 def test_who_is_refused_leaves_the_folder_to_the_other(tmp_path, monkeypatch):

@@ -65,6 +65,8 @@ def test_what_is_no_game_is_told():
         cups.encode("A AF")
     with pytest.raises(ValueError, match="does not say how"):
         cups.written(game(0, 1), "why:")
+    with pytest.raises(ValueError, match="every must be at least 1"):
+        cups.written(game(0, 1), STEPS, every=0)
 
 
 def test_all_games_that_are_asked_about_fit_into_the_window():

@@ -100,7 +100,9 @@ def test_preferring_widens_the_gap_between_chosen_and_rejected(texts):
 def test_imitated_texts_become_likelier(texts):
     model = novice()
     before = text_log_probs(model, texts[:6]).mean().item()
+    unread = model.transformer.wpe.weight[texts.ids.size(1) :].clone()
     losses = imitate(model, texts[:6], 8, batch_size=6)
+    assert model.transformer.wpe.weight[texts.ids.size(1) :].equal(unread), "nothing decays"
     assert text_log_probs(model, texts[:6]).mean().item() > before + 1
     assert losses[-1] < losses[0]
 
