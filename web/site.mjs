@@ -25,6 +25,7 @@ import { nextProbabilities } from "./sampling.mjs";
 import { numParameters } from "./shapes.mjs";
 import { lacking } from "./speculative.mjs";
 import { list, open, remove } from "./storage.mjs";
+import { nextTask } from "./tasks.mjs";
 import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
 
 /** @type {any} */ (globalThis).gpt2 = {
@@ -42,6 +43,7 @@ import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
   list,
   loadTokenizer,
   nextProbabilities,
+  nextTask,
   numParameters,
   open,
   readConfig,

@@ -1,4 +1,4 @@
-// How a worker hears messages while it computes.
+// How a worker hears messages, and a page the reader, while it computes.
 
 /** Let the messages that have come meanwhile be heard. */
 export function nextTask() {

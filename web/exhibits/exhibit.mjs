@@ -3,7 +3,7 @@
 
 import { firstLine } from "./acts.mjs";
 import { asTable } from "./as_table.mjs";
-import { make } from "./dom.mjs";
+import { cover, make } from "./dom.mjs";
 import { modelFromDrop } from "./files.mjs";
 import { model } from "./page_model.mjs";
 import { bookButton, checkFamily, choices, inWords } from "./model_choice.mjs";
@@ -160,7 +160,7 @@ export class Exhibit extends HTMLElement {
       complain: (error) => this.complain(error),
     });
     this.replaceChildren(...this.frame(this.parts));
-    this.toggleAttribute("data-new", true); // unseen until its first answer: then nothing moves
+    cover(this, true); // until its first answer: then nothing moves
   }
 
   /** @param {Parts} parts */
@@ -225,7 +225,7 @@ export class Exhibit extends HTMLElement {
       this.dataset.state = "stale";
     } finally {
       slow.forEach(clearTimeout);
-      if (latest()) this.toggleAttribute("data-new", false);
+      if (latest() && this.hasAttribute("data-new")) cover(this, false);
     }
   }
 

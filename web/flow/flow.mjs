@@ -4,8 +4,9 @@ import { make } from "../exhibits/dom.mjs";
 import { Crumbs } from "./crumbs.mjs";
 import { deeper } from "./deeper.mjs";
 import { arrive as arrives } from "./arrival.mjs";
+import { declare } from "./declared.mjs";
 import { asTable, outcome, untouched } from "./pass.mjs";
-import { addressOf, levelOf, outOf, placeOf, STEPS, wayTo } from "./place.mjs";
+import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
 import { Lines } from "./lines.mjs";
 import { Player } from "./player.mjs";
 import { Stage } from "./stage.mjs";
@@ -18,8 +19,6 @@ import { turned, Writer } from "./writer.mjs";
 /** @import { Place } from "./place.mjs" */
 /** @import { View } from "./scenes.mjs" */
 
-const MOST = 128; // tokens
-
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function flow(page) {
   const { settings, state, model, say, element, complain } = page;
@@ -31,21 +30,7 @@ export function flow(page) {
   });
   /** @type {Pass[]} */
   const stored = (settings.passes ?? []).map(fromStored);
-  state.declare("text", settings.text, { typed: false }); // what is unknown in it is told here
-  state.declare("at", -1, { min: -1, max: MOST - 1, whole: true }); // -1: the last token
-  state.declare("off", []); // heads that are cut
-  state.declare("place", settings.place ?? "", { typed: false });
-  state.declare("station", -1, { min: -1, max: 1e4, whole: true }); // -1: the whole way
-  state.declare("look", 0, { min: 0, max: 99 }); // depth at which a link shows it on a phone; 0: its top
-  state.declare("run", 0, { min: 0, max: 5, whole: true }); // of GPT-2's own; 0: none
-  const most = settings.learned?.texts.length ?? 0;
-  state.declare("learned", 0, { min: 0, max: most, whole: true }); // text of the crane's training
-  state.declare("step", 3, { min: 0, max: STEPS.length - 1, whole: true }); // of a head
-  state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
-  state.declare("set", []); // numbers that are set by hand
-  state.declare("versus", "", { typed: false }); // the text that is compared with
-  state.declare("bug", "", { typed: false }); // of chapter 19
-  state.declare("tour", 0, { min: 0, max: 99, whole: true }); // its step; 0: none
+  declare(state, settings);
 
   /** @type {Pass | null} */
   let pass = null;
@@ -186,9 +171,9 @@ export function flow(page) {
     return true;
   };
 
-  /** Paint what is known: after a pass, another place, another width. */
-  const paint = () => {
-    if (!pass || !stage.element.isConnected) return;
+  /** What is known, as a scene. */
+  const compose = () => {
+    if (!pass || !stage.element.isConnected) return null;
     const here = place();
     const seen = tools?.dart.seen(pass) ?? pass;
     /** @type {View} */
@@ -210,11 +195,18 @@ export function flow(page) {
       colour: (name) => stage.colour(name),
       ...(tools?.view(seen, here) ?? untouched(seen)),
     };
+    const kind = deep && here.block !== undefined ? deep.sceneOf(here) : whole;
+    return { pass, here, seen, width: view.width, scene: kind(view) };
+  };
+
+  /** @param {ReturnType<typeof compose>} made */
+  const draw = (made) => {
+    if (!made) return;
+    const { pass, here, seen, width, scene } = made;
     const [address, before, old] = [addressOf(here), shownPlace, stage.shown];
-    const scene = (deep && here.block !== undefined ? deep.sceneOf(here) : whole)(view);
     const deeper = before !== null && address.startsWith(before) && address !== before;
     const outer = before !== null && before.startsWith(address) && address !== before;
-    stage.set(scene, view.width, {
+    stage.set(scene, width, {
       inside: deeper ? old?.boxes(here) : null,
       around: outer ? scene.boxes(place(before)) : null,
     });
@@ -241,6 +233,16 @@ export function flow(page) {
     if (goes && document.activeElement === document.body) crumbs.focus(); // what had it is gone
     if (goes) player.watch();
     goes = false;
+  };
+
+  /** Paint what is known: after a pass, another place, another width. */
+  const paint = () => draw(compose());
+
+  /** The same in short tasks, where it is not to be seen yet. @param {() => boolean} latest */
+  const unfold = async (latest) => {
+    const made = compose();
+    if (made && element.hasAttribute("data-new")) await stage.unfold(made.scene, made.width);
+    if (latest()) draw(made);
   };
 
   element.onkeydown = (event) => {
@@ -284,15 +286,16 @@ export function flow(page) {
       const ready = !tools || (pass && (await tools.prepare(pass, place(), at(), stage.room)));
       if (!ready || !latest()) return;
       const worded = pass?.tensor && !pass.whole; // it is to have whole words
-      if (settings.tensors && !tools) await arrive().finally(paint);
-      else if (!worded || !element.hasAttribute("data-new")) paint(); // unseen, it waits for them
+      if (settings.tensors && !tools) await arrive().finally(() => unfold(latest));
+      else if (!worded || !element.hasAttribute("data-new")) await unfold(latest); // unseen, it waits for them
+      if (!latest()) return;
       if (pass) await tools?.panels.set(pass, at(), latest);
       writer.next();
       if (!pass || !worded) return;
       const withWords = await deep?.wholeWords(model, pass);
       if (!latest()) return;
       pass = withWords ?? pass;
-      paint();
+      await unfold(latest);
     },
     table: () => (pass ? asTable(pass) : { caption: "", columns: [], rows: [] }),
   };

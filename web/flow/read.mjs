@@ -1,6 +1,7 @@
 // A pass that the model computes, read from its tape.
 
 import { orSuperseded } from "../exhibits/page_model.mjs";
+import { nextTask } from "../tasks.mjs";
 import { isLit } from "./pass.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
@@ -10,7 +11,7 @@ import { isLit } from "./pass.mjs";
 
 const FULL = 4e6; // numbers on a tape: a larger model's is read in part
 const LOGITS = 1.5e7; // that the lens reads at once
-const BREATH = 2e5; // that are worked on without a pause
+const BREATH = 2e4; // that are worked on without a pause
 const FIRST = 9; // numbers of a token's vector that are shown
 const SHOWN = 6; // of what may come next
 
@@ -113,8 +114,13 @@ async function readLens(model, tensor, { T, key, senses, logits }) {
   if (!read) return null;
   const winner = model.best(model.probabilities(logits), 1)[0].id;
   const lens = [];
+  let since = 0; // the last pause: numbers
   for (let s = 0; s < paths.length; s++) {
-    if (many * V > BREATH) await new Promise((done) => setTimeout(done)); // the page goes on meanwhile
+    if (since > BREATH) {
+      await nextTask(); // the page goes on meanwhile
+      since = 0;
+    }
+    since += many * V;
     const said = Array.from({ length: many }, (_, t) => {
       const p = model.probabilities(read, { t: s * many + t });
       const [{ name, p: most }] = model.best(p, 1);

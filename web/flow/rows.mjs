@@ -1,6 +1,6 @@
 // The numbers of a tensor: a token's, all of them as text for Python, and a sum of products.
 
-import { short } from "../exhibits/dom.mjs";
+import { grouped, short } from "../exhibits/dom.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
 /** @typedef {{axes: string, shape: number[], values: ArrayLike<number>}} Tensor */
@@ -59,10 +59,11 @@ export function finite(values) {
 /** @param {Tensor} tensor */
 export function toldOf({ axes, values }) {
   if (axes === "B T") return "";
-  const all = finite(values);
-  const [least, most] = all.reduce(
-    ([a, b], x) => [Math.min(a, x), Math.max(b, x)],
-    [Infinity, -Infinity],
-  );
-  return `${values.length.toLocaleString("en")} numbers, from ${short(least)} to ${short(most)}`;
+  let [least, most] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isFinite(values[i])) continue;
+    least = Math.min(least, values[i]);
+    most = Math.max(most, values[i]);
+  }
+  return `${grouped(values.length)} numbers, from ${short(least)} to ${short(most)}`;
 }

@@ -1,9 +1,10 @@
 // Where the picture is drawn, and what moves in it: the veil that a pass lifts on its way, words that
 // change, and the beads that run along the ribbons.
 
-import { render, svg } from "lit/html.js";
+import { nothing, render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
 import { CHOOSE, flip, move, still } from "../exhibits/motion.mjs";
+import { nextTask } from "../tasks.mjs";
 import { Pulses } from "./pulses.mjs";
 
 /** @import { Scene } from "./scenes.mjs" */
@@ -72,6 +73,37 @@ export class Stage {
   }
 
   /**
+   * Draw what is not to be seen yet, some parts in each task: all at once would hold up the page.
+   * @param {Scene} scene
+   * @param {number} width  px
+   */
+  async unfold(scene, width) {
+    this.size(scene, width);
+    const { body } = scene;
+    for (let end = 1; end < body.values.length; end++) {
+      if (body.values[end - 1] === nothing) continue;
+      await nextTask();
+      const values = body.values.map((value, i) => (i < end ? value : nothing));
+      this.render({ ...body, values });
+      this.scene.getBoundingClientRect(); // styles and layout belong to this task
+    }
+    await nextTask();
+  }
+
+  /** @param {Scene["body"]} body */
+  render(body) {
+    render(svg`${body}`, /** @type {any} */ (this.scene));
+  }
+
+  /** @param {Scene} scene @param {number} width  px */
+  size({ height, vertical }, width) {
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.style.height = `${height}px`;
+    this.element.classList.remove("bare");
+    this.element.classList.toggle("turned", Boolean(vertical));
+  }
+
+  /**
    * @param {Scene} scene
    * @param {number} width  px
    * @param {{inside?: Box | null, around?: Box | null}} [from]  `inside`: where the new scene lies in
@@ -79,15 +111,12 @@ export class Stage {
    */
   set(scene, width, { inside = null, around = null } = {}) {
     const old = inside || around ? /** @type {SVGGElement} */ (this.scene.cloneNode(true)) : null;
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
-    this.svg.style.height = `${scene.height}px`;
-    this.element.classList.remove("bare");
-    this.element.classList.toggle("turned", Boolean(scene.vertical));
+    this.size(scene, width);
     const before = this.shown;
     this.width = width;
     this.shown = scene;
     const words = this.words();
-    render(svg`${scene.body}`, /** @type {any} */ (this.scene));
+    this.render(scene.body);
     this.ahead.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
     this.ahead.style.height = `${scene.height}px`;
     render(svg`${scene.ahead}`, /** @type {any} */ (this.ahead));

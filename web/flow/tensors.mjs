@@ -3,6 +3,7 @@
 
 import { html, nothing, render, svg } from "lit/html.js";
 import { fixed, make } from "../exhibits/dom.mjs";
+import { nextTask } from "../tasks.mjs";
 import { heat } from "./cells.mjs";
 import { tableOf } from "./source.mjs";
 import { dotProduct, finite, forPython, rowsOf, toldOf } from "./rows.mjs";
@@ -59,6 +60,7 @@ export class Tensors {
     if (!tensor || !latest()) return;
     const token = state.get("token") < 0 ? pass.next[0].id : state.get("token");
     const sum = last ? await this.products(pass, at, token) : null;
+    await nextTask(); // what was looked up and what is drawn are not one long task
     if (!latest()) return;
     const rows = rowsOf(tensor, pass, at);
     const columns = last ? this.listed(rows[0], token) : this.columns(tensor, pass.tokens);

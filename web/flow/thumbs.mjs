@@ -1,6 +1,7 @@
 // What is in the matrices below the whole: their weights as pictures, and where a click on one leads.
 
 import { nothing, svg } from "lit/html.js";
+import { grouped } from "../exhibits/dom.mjs";
 import { press } from "./cells.mjs";
 import { imageOf } from "./matrix.mjs";
 import { tableOf } from "./source.mjs";
@@ -176,7 +177,7 @@ export class Thumbs {
       const many = long >= NARROWEST ? parts : 1;
       const [inputs, outputs] = [columns, rows].map(([a, b]) => b - a);
       const own = heads === "x" ? [inputs, outputs / many] : [inputs / many, outputs];
-      const size = own.map((n) => n.toLocaleString("en")).join(" × ");
+      const size = own.map(grouped).join(" × ");
       const shown = this.weights.has(name)
         ? svg`<image href=${this.image(piece, inks)} data-weights=${name} x=${box.x} y=${box.y} width=${box.width} height=${box.height} preserveAspectRatio="none"></image>`
         : nothing;
