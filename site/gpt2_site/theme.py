@@ -259,7 +259,7 @@ def join(app: Sphinx, error: Exception | None) -> None:
     out = Path(app.outdir)
     (out / "_static" / "styles.css").write_text(STYLES, encoding="utf-8")
     for name, scripts in SCRIPTS.items():
-        texts = [(out / script).read_text("utf-8") for script in scripts]
+        texts = [later(script, (out / script).read_text("utf-8")) for script in scripts]
         (out / name).write_text("\n;\n".join(texts), encoding="utf-8")
     for name, sheets in SHEETS.items():
         styles = {sheet: (out / sheet).read_text("utf-8") for sheet in sheets}
@@ -268,6 +268,13 @@ def join(app: Sphinx, error: Exception | None) -> None:
         (out / name).write_text("\n".join(styles.values()), encoding="utf-8")
     for file in (out / "_static").glob("*.css"):
         file.write_text(rcssmin.cssmin(file.read_text("utf-8")), encoding="utf-8")
+
+
+def later(name: str, script: str) -> str:
+    """A script, to run once the page rests where nobody waits for it: buttons that copy code."""
+    if not name.endswith("copybutton.js"):
+        return script
+    return f"(globalThis.requestIdleCallback ?? setTimeout)(() => {{\n{script}\n}})"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
