@@ -1,11 +1,14 @@
 // What a page's address and a reader's changes say of the picture.
 
 import { STEPS } from "./place.mjs";
+import { turned } from "./writer.mjs";
+
+/** @import { State } from "../exhibits/state.mjs" */
 
 const MOST = 128; // tokens
 
 /**
- * @param {import("../exhibits/state.mjs").State} state
+ * @param {State} state
  * @param {Record<string, any>} settings
  */
 export function declare(state, settings) {
@@ -24,4 +27,18 @@ export function declare(state, settings) {
   state.declare("versus", "", { typed: false }); // the text that is compared with
   state.declare("bug", "", { typed: false }); // of chapter 19
   state.declare("tour", 0, { min: 0, max: 99, whole: true }); // its step; 0: none
+}
+
+/**
+ * Whether the pass is another than the model's own, or not to be seen from outside.
+ * @param {State} state
+ * @param {Record<string, any>} settings
+ */
+export function changed(state, settings) {
+  return (
+    settings.giver !== undefined ||
+    turned(state) ||
+    state.get("set").length ||
+    ["place", "versus", "bug", "tour", "learned"].some((name) => state.get(name))
+  );
 }

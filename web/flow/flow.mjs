@@ -1,10 +1,11 @@
 // One pass: the whole model as one picture, from the text to what comes next, down to one product.
 
 import { make } from "../exhibits/dom.mjs";
+import { nextTask } from "../tasks.mjs";
 import { Crumbs } from "./crumbs.mjs";
 import { deeper } from "./deeper.mjs";
 import { arrive as arrives } from "./arrival.mjs";
-import { declare } from "./declared.mjs";
+import { changed, declare } from "./declared.mjs";
 import { asTable, outcome, untouched } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
 import { Lines } from "./lines.mjs";
@@ -99,12 +100,6 @@ export function flow(page) {
   };
   /** Whether the pass is a stored one of another model. */
   const elsewhere = () => state.get("run") || state.get("learned");
-  /** Whether the pass is another than the model's own, or not to be seen from outside. */
-  const changed = () =>
-    settings.giver !== undefined ||
-    turned(state) ||
-    state.get("set").length ||
-    ["place", "versus", "bug", "tour", "learned"].some((name) => state.get(name));
   const cut = () => (elsewhere() ? [] : heads.filter((one) => state.get("off").includes(one)));
   const at = () => {
     const last = /** @type {Pass} */ (pass).ids.length - 1;
@@ -144,7 +139,7 @@ export function flow(page) {
     const asked = askedFor(nth);
     if (asked === answered && pass) return true;
     const own = nth ? (await gpt2Runs())[nth - 1] : await tools?.learned?.pass();
-    const here = !model.loaded && !cut().length && !changed();
+    const here = !model.loaded && !cut().length && !changed(state, settings);
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
     if (!latest()) return false;
@@ -240,8 +235,10 @@ export function flow(page) {
 
   /** The same in short tasks, where it is not to be seen yet. @param {() => boolean} latest */
   const unfold = async (latest) => {
+    const unseen = element.hasAttribute("data-new");
+    if (unseen) await nextTask();
     const made = compose();
-    if (made && element.hasAttribute("data-new")) await stage.unfold(made.scene, made.width);
+    if (made && unseen) await stage.unfold(made.scene, made.width);
     if (latest()) draw(made);
   };
 
@@ -277,7 +274,7 @@ export function flow(page) {
       lines.told,
     ],
     show: async (latest) => {
-      if (changed()) await arrive();
+      if (changed(state, settings)) await arrive();
       if (!(await find(latest)) || !latest()) return;
       const { block: open } = place();
       const more = open !== undefined || state.get("versus") || turned(state);

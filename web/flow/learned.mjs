@@ -1,7 +1,7 @@
 // The crane while it learned: what its heads did at some steps of its training, which the page holds.
 // Other tensors of these steps are not stored.
 
-import { fixed, make } from "../exhibits/dom.mjs";
+import { fixed, grouped, make } from "../exhibits/dom.mjs";
 import { Switchboard } from "../exhibits/switchboard.mjs";
 import { bundle } from "../page.mjs";
 import { fromStored } from "./stored.mjs";
@@ -131,7 +131,7 @@ export class Learned {
 
   /** @param {number} shot */
   count(shot) {
-    return this.shots[shot].step.toLocaleString("en");
+    return grouped(this.shots[shot].step);
   }
 
   /** After a pass is shown. */

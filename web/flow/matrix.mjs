@@ -2,7 +2,7 @@
 // the sum of the inputs, each times its weight in the output's column.
 
 import { nothing, svg } from "lit/html.js";
-import { fixed, quoted } from "../exhibits/dom.mjs";
+import { fixed, grouped, quoted } from "../exhibits/dom.mjs";
 import { asProduct, decimals, heat, sumsOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { chosenOf, SIDE, worked } from "./parts.mjs";
@@ -154,7 +154,7 @@ export function matrix(view) {
   const field = { y: bottom + 26, high: wide ? 26 : 22 };
   const shade = (/** @type {number} */ from, /** @type {number} */ to) =>
     svg`<rect class="aside" x=${left + from * cell} y=${top} width=${Math.max(0, to - from) * cell} height=${high}></rect>`;
-  const [drawnK, drawnR] = [K, R].map((n) => Math.min(n, SIDE).toLocaleString("en"));
+  const [drawnK, drawnR] = [K, R].map((n) => grouped(Math.min(n, SIDE)));
   const sample = work.sampled
     ? ` Of the weights the map has a sample, ${drawnK} × ${drawnR}, evenly spread; every output is computed from all of its own.`
     : "";
@@ -189,7 +189,7 @@ export function matrix(view) {
         : { x: left + o * cell, y: top, width: Math.max(cell, 12), height: high },
     path: output,
     fills: { count: R, show: (nth) => setHover(nth, true) },
-    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. ${which.replace("o", "O")} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${bias === null ? (once && !sizes.llama ? ". The bias is added once, for all heads together" : "") : `; with the bias ${added} that is ${made}`}.${sample}`,
+    says: `${K} numbers go in, ${R} come out, by ${grouped(K * R)} weights. ${which.replace("o", "O")} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${bias === null ? (once && !sizes.llama ? ". The bias is added once, for all heads together" : "") : `; with the bias ${added} that is ${made}`}.${sample}`,
   };
 }
 

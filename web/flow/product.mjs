@@ -1,7 +1,7 @@
 // Level 4: one score, product by product, and what becomes of it: divided, and made a share.
 
 import { svg } from "lit/html.js";
-import { fixed, quoted } from "../exhibits/dom.mjs";
+import { fixed, grouped, quoted } from "../exhibits/dom.mjs";
 import {
   asProduct,
   button,
@@ -191,7 +191,7 @@ export function product(view) {
   const large = wide ? 40 : 28;
   const fy = y0 + h + 40;
   const more = chain(facts.chain, { y: fy, width, columns: wide ? undefined : 1 });
-  const many = multiplyAdds(sizes, pass.tokens.length).toLocaleString("en");
+  const many = grouped(multiplyAdds(sizes, pass.tokens.length));
   const [what, times] = title(number).split(" × ");
   /** @type {[number, number, string][]} */
   const lines = wide

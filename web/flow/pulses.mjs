@@ -3,6 +3,7 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
+import { nextTask } from "../tasks.mjs";
 
 /** `where` it is at a depth, px; `strength` from 0 to 1.
  * @typedef {{from: number, to: number, where: (depth: number) => [number, number],
@@ -63,6 +64,16 @@ export class Pulses {
     this.set(this.depth);
   }
 
+  /** At rest they come in a task of their own: what was drawn is painted before. */
+  async wait() {
+    const { beads } = this;
+    this.runs = false;
+    await nextTask();
+    if (this.beads !== beads || this.moves.length) return;
+    this.build();
+    this.set(this.depth);
+  }
+
   /** The beads, once one is to be seen: the picture is painted before. */
   build() {
     const { all } = this;
@@ -109,7 +120,10 @@ export class Pulses {
     if ((runs && went) || still()) return;
     const goes = this.beads.map(({ from, to }) => runs || (leg && from < leg.to && to > depth));
     const seen = this.beads.map(({ from, to }, i) => goes[i] || (from < depth && depth < to));
-    if (!this.moves.length && seen.some(Boolean)) this.build();
+    if (!this.moves.length && seen.some(Boolean)) {
+      if (rests) return this.wait();
+      this.build();
+    }
     const speed = rests ? this.pace : (leg?.speed ?? 0);
     this.moves.forEach((move, i) => {
       if (!seen[i] && !this.live.has(move)) return; // the others are left alone: there are many

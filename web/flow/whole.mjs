@@ -85,19 +85,20 @@ export function whole(view) {
     ...[was, other].flatMap((one) => (one?.tokens.length === tokens.length ? [one] : [])),
   ]);
   const most = folded ? 0.4 : 0.7; // where ribbons of many heads lie on each other
-  const drawn = repeat(
-    ribbons,
-    ({ name }) => name,
-    ({ block, head, query, key, points, weight: share, into }) => {
-      const weight = gaps ? gaps.ribbon(block, head, query, key) : share;
-      const off = cut.includes(`${block}.${head}`);
-      const size = weight < DRAWN ? 0 : Math.max(0.8, weight * (into && !folded ? THICK : THIN));
-      const strength = weight < DRAWN ? 0 : into ? 0.16 + most * weight : 0.04 + 0.16 * weight;
-      return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}${into ? " into" : ""}`} data-of="${block}.${head}" d=${path(points)}
+  const ribbonsIn = (/** @type {number} */ from, /** @type {number} */ to) =>
+    repeat(
+      ribbons.filter(({ block }) => block >= from && block < to),
+      ({ name }) => name,
+      ({ block, head, query, key, points, weight: share, into }) => {
+        const weight = gaps ? gaps.ribbon(block, head, query, key) : share;
+        const off = cut.includes(`${block}.${head}`);
+        const size = weight < DRAWN ? 0 : Math.max(0.8, weight * (into && !folded ? THICK : THIN));
+        const strength = weight < DRAWN ? 0 : into ? 0.16 + most * weight : 0.04 + 0.16 * weight;
+        return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}${into ? " into" : ""}`} data-of="${block}.${head}" d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
         @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}${pass.only ? "" : `; click to ${off ? "put it back" : "cut it"}`}</title></path>`;
-    },
-  );
+      },
+    );
 
   /** @param {number} lane @param {number} stage  that it ends */
   const plus = (lane, stage) => {
@@ -179,10 +180,11 @@ export function whole(view) {
     ? svg`<text class="part" x="8" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it stopped here:" : `at ${quoted(pass.tokens[at])}:`}</text>`
     : nothing;
   const weights = tilesOf(layout, pass.sizes ?? view.sizes);
+  const half = nLayer >> 1; // blocks: their ribbons are most of the picture
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${outlines(weights)}${view.weights?.(weights.tiles, view)}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${outlines(weights)}${view.weights?.(weights.tiles, view)}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);

@@ -1,12 +1,12 @@
 // How the page writes numbers, and what it says about a run.
 
-import { fixed } from "../exhibits/dom.mjs";
+import { fixed, grouped } from "../exhibits/dom.mjs";
 
 /** @import { Side } from "./drive.mjs" */
 
 /** @param {number} n */
 export function count(n) {
-  return Math.round(n).toLocaleString("en");
+  return grouped(Math.round(n));
 }
 
 /** @param {number} ms  as minutes and seconds */
