@@ -179,6 +179,15 @@ def test_scripts_of_exhibits_come_when_one_is_near_or_linked(opened, address):
     )
 
 
+def test_sections_far_below_take_the_faces_one_after_the_other(opened):
+    waits = "document.querySelectorAll('section[style*=content-visibility]').length"
+    before = f"""globalThis.most = 0;
+      const {{ fonts }} = document, add = fonts.add.bind(fonts);
+      fonts.add = (face) => (most = Math.max(most, {waits}), add(face));"""
+    page = opened(HEADS, before=before, viewport=WIDE)
+    until(page, f"most > 3 && !{waits}")  # those that the screen is near take them at once
+
+
 def test_what_is_wide_scrolls_by_keyboard(page):
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_timeout(300)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -298,6 +300,22 @@ def test_the_flag_of_a_playing_pass_is_below_the_lanes(picture):
     lane = shown.element.locator(".mlp").last.bounding_box()
     below = lane["y"] + lane["height"] - shown.element.locator(".flow-picture").bounding_box()["y"]
     assert flag > below  # where it hides no title
+
+
+def test_the_picture_is_made_part_by_part_before_it_is_seen(picture):
+    shown = picture()
+    sizes = shown.element.evaluate("""(old) => new Promise((done) => {
+      const one = Object.assign(document.createElement("gpt2-flow"), { className: "g2-live" });
+      one.dataset.settings = old.dataset.settings;
+      const sizes = [];
+      new MutationObserver(() => {
+        sizes.push(one.querySelectorAll(".flow-picture *").length);
+        if (one.dataset.state === "ready") done(sizes);
+      }).observe(one, { attributes: true, childList: true, subtree: true });
+      old.replaceWith(one);
+    })""")
+    steps = [after - before for before, after in pairwise(sizes)]
+    assert max(steps) < sizes[-1] / 3, steps  # all at once would hold up a page
 
 
 @pytest.mark.thorough
