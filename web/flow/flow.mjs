@@ -238,7 +238,7 @@ export function flow(page) {
     const unseen = element.hasAttribute("data-new");
     if (unseen) await nextTask();
     const made = compose();
-    if (made && unseen) await stage.unfold(made.scene, made.width);
+    if (made && unseen) await stage.unfold(made.scene);
     if (latest()) draw(made);
   };
 

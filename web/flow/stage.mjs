@@ -75,11 +75,8 @@ export class Stage {
   /**
    * Draw what is not to be seen yet, some parts in each task: all at once would hold up the page.
    * @param {Scene} scene
-   * @param {number} width  px
    */
-  async unfold(scene, width) {
-    this.size(scene, width);
-    const { body } = scene;
+  async unfold({ body }) {
     for (let end = 1; end < body.values.length; end++) {
       if (body.values[end - 1] === nothing) continue;
       await nextTask();
@@ -95,14 +92,6 @@ export class Stage {
     render(svg`${body}`, /** @type {any} */ (this.scene));
   }
 
-  /** @param {Scene} scene @param {number} width  px */
-  size({ height, vertical }, width) {
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.svg.style.height = `${height}px`;
-    this.element.classList.remove("bare");
-    this.element.classList.toggle("turned", Boolean(vertical));
-  }
-
   /**
    * @param {Scene} scene
    * @param {number} width  px
@@ -111,7 +100,10 @@ export class Stage {
    */
   set(scene, width, { inside = null, around = null } = {}) {
     const old = inside || around ? /** @type {SVGGElement} */ (this.scene.cloneNode(true)) : null;
-    this.size(scene, width);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
+    this.svg.style.height = `${scene.height}px`;
+    this.element.classList.remove("bare");
+    this.element.classList.toggle("turned", Boolean(scene.vertical));
     const before = this.shown;
     this.width = width;
     this.shown = scene;

@@ -89,6 +89,7 @@ export class Thumbs {
     this.images = new Map();
     /** @type {Map<string, () => string>} */
     this.due = new Map(); // images that are to be made
+    this.makes = false;
     /** @type {unknown} */
     this.of = null; // the model that they are of
   }
@@ -127,7 +128,6 @@ export class Thumbs {
     const key = name + both;
     const image = this.images.get(key);
     if (image) return image;
-    if (!this.due.size) this.make();
     this.due.set(name, () => {
       const made = imageOf(known.weight, known.inputs, both, turned);
       this.images.set(key, made);
@@ -136,15 +136,17 @@ export class Thumbs {
     return nothing;
   }
 
-  /** One image after the other, in tasks of their own: all of them at once would hold up a page. */
+  /** One image after the other once their places are there: all in one task would hold up a page. */
   async make() {
-    do {
+    if (this.makes) return;
+    for (this.makes = true; this.due.size;) {
       await new Promise((done) => setTimeout(done));
       const [[name, make]] = this.due;
       const made = make();
       this.picture.querySelector(`[data-weights="${name}"]`)?.setAttribute("href", made);
       this.due.delete(name);
-    } while (this.due.size);
+    }
+    this.makes = false;
   }
 
   /**

@@ -234,6 +234,7 @@ export class Tools {
   set(pass, place, at, path) {
     const whole = !levelOf(place);
     const touched = Boolean(this.bug || this.cut().length || this.cells(pass.ids.length).length);
+    this.thumbs.make();
     this.bugs.set();
     this.mine?.set(path);
     this.learned?.set();
