@@ -124,7 +124,11 @@ def stored(text: str) -> dict[str, Any]:
         ],
         "unit": UNIT,
         "lens": lens,
-        "lit": [(tape[f"{h}mlp.act"][0] > LIT).sum(-1).tolist() for h in blocks],
+        "lit": [
+            [(unit > LIT).nonzero().flatten().tolist() for unit in tape[f"{h}mlp.act"][0]]
+            for h in blocks
+        ],
+        "lengths": [_rounded(tape[path][0].norm(dim=-1).tolist(), 2) for path in stages],
         "units": 4 * config.n_embd,
         "vectors": [_rounded(row) for row in tape["embd"][0, :, :FIRST].tolist()],
         "next": [
@@ -152,5 +156,5 @@ def _bars(text: str) -> list[list[str]]:
     return [[guess.token, f"{guess.p:.3f}"] for guess in facts.guesses(text, 5)]
 
 
-def _rounded(values: list[float]) -> list[float]:
-    return [round(value, DIGITS) for value in values]
+def _rounded(values: list[float], digits: int = DIGITS) -> list[float]:
+    return [round(value, digits) for value in values]

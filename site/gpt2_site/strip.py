@@ -196,7 +196,7 @@ def _writers(stored: dict[str, Any]) -> Iterator[str]:
             for depth in (1.5, 1.96):
                 yield f'<circle cx="{along(block + depth):.1f}" cy="{y:.1f}" r="2.5"/>'
             yield _box("mlp", x, y - 3, width, 6, 3)
-            yield _box("lit", x + 3, y - 1, units / stored["units"] * (width - 6), 2, 0)
+            yield _box("lit", x + 3, y - 1, len(units) / stored["units"] * (width - 6), 2, 0)
 
 
 def _next(stored: dict[str, Any]) -> Iterator[str]:

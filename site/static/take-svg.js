@@ -16,7 +16,7 @@
     "g2-take, script, style, input, select, textarea, label:has(input, select), [hidden]",
     ".foot, .first, .status, .aloud, .unseen, .chips, .choice, .switchboard, .console, .as-table",
     ".flow-top, .flow-tour, .flow-learned, .flow-controls, .flow-line, .flow-forks, .flow-veil",
-    ".flow-pulses, .scale-controls",
+    ".flow-pulses, .glow, .shine, .scale-controls",
     "button:not(.strip *, .bars *, .thumbs *, table *)",
   ].join(", ");
   const COLOURS = ["fill", "stroke"];

@@ -61,7 +61,11 @@ def test_the_picture_holds_the_models_numbers(soup, passes, place):
     )
     assert bird == pytest.approx(sum(p[i].item() for i in birds), abs=6e-5)
     lit = (tape["transformer.h.1.mlp.act"][0] > 0.5).sum(-1).tolist()
-    assert stored["lit"][1] == lit and len(tokens) == 7
+    assert [len(units) for units in stored["lit"][1]] == lit and len(tokens) == 7
+    acts = tape["transformer.h.1.mlp.act"][0, -1]
+    assert acts[stored["lit"][1][-1]].min() > 0.5
+    length = tape["transformer.h.1.resid_mid"][0, -1].norm().item()
+    assert stored["lengths"][3][-1] == pytest.approx(length, abs=0.006)
 
 
 def settings(page) -> dict:

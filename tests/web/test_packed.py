@@ -23,7 +23,7 @@ LIMITS = {  # kB
     "train": 16,
     "runs": 37,
     "base": 12,
-    "flow": 26,  # with what a cut has changed, and which model answers
+    "flow": 27,  # with each unit of an MLP, and light
     "deep": 43,
     "scale": 9,
     "card": 12,  # most of it sentences

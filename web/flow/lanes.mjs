@@ -8,7 +8,6 @@ import { press } from "./press.mjs";
 /** @import { Layout } from "./layout.mjs" */
 /** @import { View } from "./scenes.mjs" */
 
-const UNITS = 24; // lights of an MLP
 const SMALLER = 0.85; // the smallest type of a token's name, in parts of the usual
 
 /**
@@ -60,7 +59,8 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
 }
 
 /** Half of an MLP's width, px. @param {Layout} layout */
-const halfOf = ({ across, wide }) => Math.min(17, across / 2 - (wide ? 3 : 5));
+const halfOf = ({ across, wide }) => Math.min(17, across / 2 - (wide ? 2.5 : 5));
+const FIELD = [1.61, 1.86]; // where its units are
 
 /**
  * The outline of an MLP.
@@ -75,8 +75,9 @@ export function outlineOf(layout, block, lane, slim) {
       const [x, y] = layout.point(block + depth, lane, side * size);
       return `${x.toFixed(1)} ${y.toFixed(1)}`;
     });
+  const [from, to] = FIELD;
   /** @type {[number, number][]} */
-  const way = [1.56, 1.6, 1.615, 1.65, 1.82, 1.855, 1.87, 1.91].map((depth, i) => {
+  const way = [1.535, 1.57, 1.58, from, to, 1.89, 1.9, 1.935].map((depth, i) => {
     return [depth, i > 1 && i < 6 ? halfOf(layout) : slim];
   });
   const [a, b, c, d, e, f, g, h] = edge(-1, way);
@@ -85,28 +86,35 @@ export function outlineOf(layout, block, lane, slim) {
 }
 
 /**
- * An MLP: the stream swells to four times its width and back; within it its units, as lights.
+ * An MLP: the stream swells to four times its width and back; within it each of its units.
  * @param {Layout} layout
  * @param {number} block
  * @param {number} lane
- * @param {number | null} share  of its units that are lit; null: it is not known
- * @param {{chosen: boolean, open: () => void, style: string}} more  `style`: the stream's colour
+ * @param {number[] | null} lit  units; null: it is not known
+ * @param {{many: number, chosen: boolean, slim: number, open: () => void, style: string}} more
+ *   `many`: units; `slim`: half of the lane's width, px; `style`: the stream's colour
  */
-export function swelling(layout, block, lane, share, { chosen, open, style }) {
-  const outline = outlineOf(layout, block, lane, chosen ? 6 : 3);
-  const [cx, cy] = layout.point(block + 1.735, lane);
-  const row = Math.min(6, halfOf(layout) / 2); // px of a row of lights
-  const lights = (/** @type {number} */ from, /** @type {number} */ to) =>
-    Array.from({ length: to - from }, (_, i) => {
-      const n = from + i;
-      return `M${cx - 15.5 + (n % 8) * 4} ${cy + ((n >> 3) - 1.5) * row}h3v${row - 1}h-3z`;
-    }).join("");
-  const on = share === null ? 0 : Math.min(UNITS, Math.ceil(share * UNITS));
+export function swelling(layout, block, lane, lit, { many, chosen, slim, open, style }) {
+  const outline = outlineOf(layout, block, lane, slim);
+  const { x, y, width, height } = layout.bar(...along(block), lane, 2 * halfOf(layout) - 3);
+  const columns = Math.ceil(Math.sqrt((many * width) / height) / 2) * 2;
+  const [w, h] = [width / columns, height / Math.ceil(many / columns)];
+  const pixels = lit?.map((unit) => {
+    const [left, top] = [x + (unit % columns) * w, y + (Math.floor(unit / columns) + 0.5) * h];
+    return `M${left.toFixed(1)} ${top.toFixed(1)}h${(w * 0.8).toFixed(1)}`;
+  });
+  const rows = Array.from({ length: Math.ceil(many / columns) }, (_, row) => {
+    return `M${x.toFixed(1)} ${(y + (row + 0.5) * h).toFixed(1)}h${width.toFixed(1)}`;
+  });
+  const thick = `stroke-width:${(h * 0.8).toFixed(2)}px`;
   return svg`<g class=${chosen ? "mlp chosen" : "mlp"} style=${style} @click=${open}>
     <path class="shape" d=${outline}></path>
-    ${share === null ? nothing : svg`<path class="unlit" d=${lights(on, UNITS)}></path><path class="lit" d=${lights(0, on)}></path>`}
+    ${pixels ? svg`<path class="unlit" d=${rows.join("")} style="${thick};stroke-dasharray:${(w * 0.8).toFixed(2)} ${(w * 0.2).toFixed(2)}"></path><path class="lit" d=${pixels.join("")} style=${thick}></path>` : nothing}
     <title>MLP of block ${block}: click to open it</title></g>`;
 }
+
+/** @param {number} block @returns {[number, number]} */
+const along = (block) => [block + FIELD[0], block + FIELD[1]];
 
 /**
  * The way of the chosen token back to the text.
@@ -123,6 +131,7 @@ export function loop(layout) {
 const fanOf = (/** @type {number} */ width) => Math.min(48, 0.18 * width); // px from a lane to the bars
 const BARS = 228; // px of them all
 const KNOB = 56; // px of the temperature
+const FIRST = 1.5; // heights of the likeliest word's bar
 const BAND = 22; // px of a share of 1, where it reaches its bar
 
 /**
@@ -135,11 +144,13 @@ export function slotsOf(layout, many) {
   const { wide, lanes, nLayer } = layout;
   const { x, y, width } = layout.zone(nLayer + 1);
   const below = layout.over(lanes - 1) + 17; // where the bars end, beside the last lane
-  const height = wide ? BARS / Math.max(6, many) - 4 : 36;
-  const top = wide ? below - many * (height + 4) + 4 : y + 32 + KNOB;
+  const height = wide ? BARS / (Math.max(6, many) + FIRST - 1) - 4 : 36;
+  const more = (FIRST - 1) * (height + 4); // px of the first
+  const top = wide ? below - many * (height + 4) - more + 4 : y + 32 + KNOB;
   const room = wide ? fanOf(width) : 8;
   return Array.from({ length: many }, (_, i) => {
-    return { x: x + room, y: top + i * (height + 4), width: width - room - 8, height };
+    const [py, high] = i ? [top + more + i * (height + 4), height] : [top, height + more];
+    return { x: x + room, y: py, width: width - room - 8, height: high };
   });
 }
 
@@ -155,29 +166,29 @@ export function barsOf({ pass, next }, layout, append) {
   const slots = slotsOf(layout, next.length);
   if (!next.length) return svg`<text class="part" x=${x + 8} y=${y + 44}>not stored</text>`;
   const share = (/** @type {number} */ p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
-  const { x: px, width: w, height } = slots[0];
+  const { x: px, width: w } = slots[0];
   const [from, middle] = [x - 2, x + fanOf(width) / 2];
   let edge = layout.over(lanes - 1) - 5.5; // of what is left of the lane
   const fan = next.map(({ p, sense = "" }, i) => {
     const [a, b, half] = [edge, (edge += 11 * p), Math.max(0.5, (BAND * p) / 2)];
-    const to = slots[i].y + height / 2;
+    const to = slots[i].y + slots[i].height / 2;
     const d = `M${from} ${a}C${middle} ${a} ${middle} ${to - half} ${px + 4} ${to - half}V${to + half}C${middle} ${to + half} ${middle} ${b} ${from} ${b}Z`;
     return svg`<path class=${`fan ${sense}`} style="d:path('${d}')" d=${d}></path>`;
   });
   const rows = next.map(({ id, name, p, rest = "", sense = "", other }, i) => {
     const word = bare(name);
-    const py = slots[i].y;
+    const { y: py, height } = slots[i];
     const high = other === undefined ? height : height / 2;
     const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;
     const before = other === undefined ? pass.uncut?.[id] : undefined;
     const went = before !== undefined && !i && w > 9 * (word + rest).length + 100; // px: there is room
-    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-disabled=${String(Boolean(pass.only))} aria-label="${word}${rest} ${both}${before === undefined ? "" : `, before the cut ${share(before)}`}: append it"
+    return svg`<g class=${`next ${sense}${i ? "" : " first"}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-disabled=${String(Boolean(pass.only))} aria-label="${word}${rest} ${both}${before === undefined ? "" : `, before the cut ${share(before)}`}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
       <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="6"></rect>
       <rect class="bar" x=${px} y=${py} height=${high} rx="6" style="width:${(w * p).toFixed(1)}px"></rect>
       <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="6" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
       ${(before ?? 0) < 0.005 ? nothing : svg`<rect class="before" x=${px} y=${py + 1} height=${height - 2} rx="5" width=${(w * Number(before)).toFixed(1)}></rect>`}
-      <text class="name" x=${px + 10} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
+      <text class="name" x=${px + 10} y=${py + height / 2 + (i ? 5 : 8)}>${word}<tspan class="rest">${rest}</tspan></text>
       <text class="p" x=${px + w - 8} y=${py + height / 2 + 5}>${went ? `${share(Number(before))} → ` : ""}${both}</text>
       <title>${pass.only ?? `${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${quoted(name)}`}</title></g>`;
   });

@@ -11,6 +11,7 @@ const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
 const ROWS = 252; // px of all lanes, however many: what stands below stays in its place
 const OPEN = 120; // px that a block needs to show its MLP
+export const DEEP = 8; // px of a room, which is a box
 
 export class Layout {
   /**
@@ -104,10 +105,10 @@ export class Layout {
   zone(zone) {
     const [a, b] = [
       this.along(zone) + 3,
-      this.along(zone) + this.ends[zone] - this.starts[zone] - 3,
+      this.along(zone) + this.ends[zone] - this.starts[zone] - 3 - (this.wide ? DEEP : 0),
     ];
-    if (this.wide) return { x: a, y: 26, width: b - a, height: this.height - 56 };
-    return { x: 2, y: a, width: this.width - 4, height: b - a };
+    if (this.wide) return { x: a, y: 32, width: b - a, height: this.height - 62 };
+    return { x: 2, y: a + DEEP / 2, width: this.width - 5 - DEEP, height: b - a - DEEP / 2 };
   }
 
   /**

@@ -18,8 +18,9 @@ import { bare, fixed, quoted } from "../exhibits/dom.mjs";
  * @property {number} nHead
  * @property {ArrayLike<number>[][]} weights  of each block and head, (T, T)
  * @property {(Said | null)[][]} lens  of each stage and token: null where it was not read
- * @property {number[][] | null} lit  of each block and token: how many units of the MLP
+ * @property {number[][][] | null} lit  of each block and token: units of the MLP
  * @property {number} units  of an MLP
+ * @property {number[][]} [lengths]  of each stage and token: of its vector
  * @property {Next[]} next  after the last token
  * @property {Float64Array | null} shares  of every token, after the last
  * @property {ArrayLike<number>[]} vectors  the first numbers of each token's

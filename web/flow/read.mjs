@@ -2,6 +2,7 @@
 
 import { orSuperseded } from "../exhibits/page_model.mjs";
 import { nextTask } from "../tasks.mjs";
+import { lengthOf } from "./cells.mjs";
 import { isLit } from "./pass.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
@@ -60,12 +61,15 @@ export async function readPass(model, request) {
       const { values } = run.tensor(`${h}mlp.act`);
       const width = values.length / T;
       return ids.map((_, t) => {
-        return values
-          .subarray(t * width, (t + 1) * width)
-          .reduce((n, x) => n + Number(isLit(x)), 0);
+        const units = values.subarray(t * width, (t + 1) * width);
+        return Array.from(units.keys()).filter((unit) => isLit(units[unit]));
       });
     }),
     units: nInner,
+    lengths: stagePaths(nLayer).map((path) => {
+      const { values } = run.tensor(path);
+      return ids.map((_, t) => lengthOf(values.subarray(t * C, (t + 1) * C)));
+    }),
     off: switches?.headsOff,
     shares: p,
     vectors: ids.map((_, t) => {

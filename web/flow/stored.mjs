@@ -16,8 +16,9 @@ import { bundle } from "../page.mjs";
  * @property {number[][][]} attention
  * @property {number} unit
  * @property {[string, number, number, number, number][][]} [lens]  name, p, bird, machine, final
- * @property {number[][]} [lit]
+ * @property {number[][][]} [lit]
  * @property {number} [units]
+ * @property {number[][]} [lengths]
  * @property {number[][]} [vectors]  the first numbers of each token's
  * @property {import("./pass.mjs").Next[]} next
  * @property {string} [only]

@@ -8,10 +8,11 @@ import { nothing, svg } from "lit/html.js";
 /** `blockSize`: not known before the model is there. @typedef {Partial<import("./source.mjs").Widths> &
  *   {nEmbd: number, vocabSize: number, blockSize?: number}} Drawn */
 
-export const BAND = 96; // px that they have, where depth runs to the right
-const SIDE = 30; // px at most of as many weights as a vector has numbers
+export const BAND = 120; // px that they have, where depth runs to the right
+const SIDE = 34; // px at most of as many weights as a vector has numbers
 const HIGH = 3 * SIDE; // px of a block's at most
-const NAMES = 94; // px beside a block's
+const NAMES = 100; // px beside a block's
+const DEEP = 14; // px of a brick
 
 /**
  * The matrices of a block, line by line, and how many such sides each is wide.
@@ -47,6 +48,7 @@ export function tilesOf(layout, sizes) {
   const lines = linesOf(sizes);
   const long = Math.max(...lines.map((line) => line.reduce((sum, [, wide]) => sum + wide, 0)));
   const { wide, nLayer, width, end } = layout;
+  const top = end + DEEP - 4; // of the fronts
   /** @type {{x: number, width: number}[]} */
   const [begin, first, last] = wide
     ? [0, 1, nLayer + 1].map((n) => layout.zone(n))
@@ -55,18 +57,18 @@ export function tilesOf(layout, sizes) {
         { x: 2, width: (width - 8) / nLayer },
         { x: 0, width: width - 80 },
       ];
-  const room = (/** @type {{width: number}} */ { width }) => width - 16;
+  const room = (/** @type {{width: number}} */ { width }) => width - 16 - DEEP;
   const most = (/** @type {number} */ rows, /** @type {{width: number}} */ box) =>
     Math.sqrt((2 * SIDE * room(box) * C) / rows);
   const edge = Math.min(8, first.width / 8);
   const side = Math.min(
     HIGH / lines.length,
-    (first.width - 2 * edge) / long,
+    (first.width - 2 * edge - DEEP) / long,
     most(V, last),
     S || ownHead ? most(S || V, begin) : SIDE,
   );
   const gap = Math.min(1, side / 8);
-  const y = end + (wide ? 16 : lines.length * side + 18);
+  const y = top + (wide ? 16 : lines.length * side + 18);
   /** @type {(name: string, rows: number, box: {x: number, width: number}) => Tile} */
   const table = (name, rows, box) => {
     const width = Math.min(room(box), (rows / C) * side);
@@ -81,7 +83,7 @@ export function tilesOf(layout, sizes) {
   };
   const blocks = Array.from({ length: nLayer }, (_, block) =>
     lines.flatMap((line, down) => {
-      let x = first.x + edge + block * (layout.wide ? first.width + 6 : first.width);
+      let x = edge + (wide ? layout.zone(block + 1).x : first.x + block * first.width);
       return line.map(([name, wide], i) => {
         const left = x;
         x += wide * side;
@@ -91,7 +93,7 @@ export function tilesOf(layout, sizes) {
           label: i + 1 < line.length ? "" : names.join(", ").replaceAll("_proj,", ","),
           block,
           x: left,
-          y: end + down * side,
+          y: top + down * side,
           width: wide * side - gap,
           height: side - gap,
         };
@@ -106,14 +108,26 @@ export function tilesOf(layout, sizes) {
 }
 
 /**
- * Their outlines and names.
+ * What is seen of a box from above and from the right, beside its front.
+ * @param {Box} box
+ * @param {number} deep  px
+ */
+export function sides({ x, y, width: w, height: h }, deep) {
+  const [over, along] = [`l${deep} ${-deep}`, `l${-deep} ${deep}`];
+  return svg`<path class="top" d="M${x} ${y}${over}h${w}${along}z"></path><path class="side" d="M${x + w} ${y}${over}v${h}${along}z"></path>`;
+}
+
+/**
+ * They stand there as bricks, with their names.
  * @param {ReturnType<typeof tilesOf>} all
  */
-export function outlines({ tiles, named }) {
-  return tiles.map(({ label, x, y, width, height, block }) => {
+export function bricks({ tiles, named }) {
+  const behind = [...tiles].sort((a, b) => b.y - a.y || a.x - b.x); // the nearer ones last
+  return behind.map((tile) => {
+    const { label, x, y, width, height, block } = tile;
     const own = block === undefined;
-    const [tx, ty] = own ? [x, y + height + 13] : [x + width + 6, y + height / 2 + 4];
-    return svg`<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect>
+    const [tx, ty] = own ? [x, y + height + 13] : [x + width + DEEP + 6, y + height / 2 + 4];
+    return svg`<g class="brick">${sides(tile, Math.min(DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect></g>
       ${own || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${label}</text>` : nothing}`;
   });
 }

@@ -91,7 +91,7 @@ export const STEPS = [
     title: "Each thinks alone",
     task: "The MLP sees one token at a time.",
     answer: ({ lit, units }) =>
-      `Of its ${units} units ${lit?.[1][CRANE]} are lit at ␣crane. Click one.`,
+      `Of its ${units} units ${lit?.[1][CRANE].length} are lit at ␣crane. Click one.`,
     set: { place: "1.mlp" },
     lights: ".chosen-cell, .point",
     chapter: 7,

@@ -7,9 +7,9 @@ import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { ahead } from "./ahead.mjs";
 import { press } from "./press.mjs";
 import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
-import { Layout } from "./layout.mjs";
+import { DEEP, Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
-import { outlines, tilesOf } from "./tiles.mjs";
+import { bricks, sides, tilesOf } from "./tiles.mjs";
 import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
 import { wayThrough } from "./way.mjs";
 
@@ -18,6 +18,8 @@ import { wayThrough } from "./way.mjs";
 /** @import { Scene, View } from "./scenes.mjs" */
 
 const NAMED = 250; // px of a block
+const AURA = 0.2; // a weight below this gives no light
+const USUAL = 180; // length of a vector of which nothing is stored
 
 /**
  * @param {View} view
@@ -47,11 +49,11 @@ export function whole(view) {
         : "text → vectors";
     const open = inner ? () => go({ block }) : nothing;
     const button = inner ? "button" : nothing;
-    const [tx, ty] = [x + (wide ? 6 : 10), wide || !zone ? 18 : y + 20];
+    const [tx, ty] = [x + (wide ? 6 : 10), wide || !zone ? 15 : y + 20];
     return {
       name: svg`<text x=${tx} y=${ty}>${name}</text>`,
-      room: svg`<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h} rx="14"
-        @click=${open}></rect>`,
+      room: svg`${sides({ x, y, width: w, height: h }, DEEP)}<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h}
+        @click=${open}></rect><rect class="shine" x=${x} y=${y} width=${w} height=${h} fill="url(#flow-shine)"></rect>`,
       title: svg`<text class="title" x=${tx} y=${ty} role=${button}
         aria-label=${inner ? `${name}: open it` : nothing} data-rove=${inner ? "blocks" : nothing}
         tabindex=${inner ? (block ? -1 : 0) : nothing} @click=${open}
@@ -62,13 +64,16 @@ export function whole(view) {
   /** @param {number} stage */
   const stageFrom = (stage) =>
     stage ? 1 + ((stage - 1) >> 1) + (stage % 2 ? 0.5 : 0.96) : wide ? 0.86 : 0.8;
+  const ending = (/** @type {number} */ s) =>
+    s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.01;
   const stages = lens.map((_, s) => s);
+  /** A lane is as thick as its vector is long: px, by the logarithm. */
+  const thickOf = (/** @type {number} */ s, /** @type {number} */ t) =>
+    (t === at ? 1.6 : 0.9) * Math.log2(1 + (pass.lengths?.[s][t] ?? USUAL));
   const stream = lanes.map((t, lane) => {
     const isFolded = Boolean(first) && !lane;
-    const thick = t === at ? 12 : 6;
     return stages.map((s) => {
-      const end = s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.01;
-      const box = layout.bar(stageFrom(s), end, lane, thick);
+      const box = layout.bar(stageFrom(s), ending(s), lane, thickOf(s, t));
       const passes = gaps && other ? [pass, other] : [pass];
       return passes.map((one, half) => {
         const { x, y, width: w, height: h } = gaps ? halfOf(box, half, wide) : box;
@@ -117,15 +122,31 @@ export function whole(view) {
     if (folded) return lanes.map((_, lane) => plus(lane, 2 * block + 2));
     return lanes.map((t, lane) => [
       plus(lane, 2 * block + 1),
-      swelling(layout, block, lane, lit && !(first && !lane) ? lit[block][t] / pass.units : null, {
+      swelling(layout, block, lane, lit && !(first && !lane) ? lit[block][t] : null, {
+        many: pass.units,
         chosen: lane === chosen,
         open: () => pass.only || (pick(t), go({ block, mlp: true })),
+        slim: thickOf(2 * block + 1, t) / 2,
         style: lane === chosen ? colour(lens[2 * block + 1][t], pass) : "",
       }),
       plus(lane, 2 * block + 2),
     ]);
   });
 
+  /** What is active has light around it. */
+  const glow = svg`<linearGradient id="flow-shine" x2="0" y2="1"><stop offset="0" stop-color="#fff" stop-opacity="0.1"></stop><stop offset="0.6" stop-color="#fff" stop-opacity="0"></stop></linearGradient><filter id="flow-glow" filterUnits="userSpaceOnUse" x="0" y="0" width=${width} height=${layout.height}><feGaussianBlur stdDeviation="9"></feGaussianBlur></filter>
+    <g class="glow" filter="url(#flow-glow)">${stages.map((s) => {
+      const { x, y, width, height } = layout.bar(
+        stageFrom(s),
+        ending(s),
+        chosen,
+        6 + thickOf(s, at),
+      );
+      return svg`<rect class="halo" style=${`${colour(lens[s][at], pass)};--d:${s}`} x=${x} y=${y} width=${width} height=${height}></rect>`;
+    })}${ribbons.map(({ into, weight, head, points }) => {
+      if (!into || weight < AURA) return nothing;
+      return svg`<path class=${`aura h${head % 4}`} d=${path(points)} style="stroke-width:${2 * THICK * weight}px"></path>`;
+    })}</g>`;
   const gifts = patch ? lanes.map((_, lane) => plus(lane, 0)) : nothing;
 
   const heads = Array.from({ length: nLayer }, (_, block) => {
@@ -177,14 +198,14 @@ export function whole(view) {
 
   const room = wide && layout.ends[0] > 170 && lens[0].at(-1); // beside the first word
   const here = room
-    ? svg`<text class="part" x="8" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it stopped here:" : `at ${quoted(pass.tokens[at])}:`}</text>`
+    ? svg`<text class="part" x="4" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it ended here:" : `at ${quoted(pass.tokens[at])}:`}</text>`
     : nothing;
   const weights = tilesOf(layout, pass.sizes ?? view.sizes);
   const half = nLayer >> 1; // blocks: their ribbons are most of the picture
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${outlines(weights)}${view.weights?.(weights.tiles, view)}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${stream}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${view.weights?.(weights.tiles, view)}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
