@@ -3,6 +3,8 @@
 
 import { svg } from "lit/html.js";
 import { outlineOf, slotsOf } from "./lanes.mjs";
+import { DEEP } from "./layout.mjs";
+import { sides } from "./tiles.mjs";
 
 /** @import { Box, Layout } from "./layout.mjs" */
 
@@ -15,7 +17,7 @@ import { outlineOf, slotsOf } from "./lanes.mjs";
 export function ahead(layout, { chosen, rooms, titles, bars }) {
   const { nLayer, lanes, folded, wide } = layout;
   const shapes = Array.from({ length: lanes }, (_, lane) => {
-    const thick = lane === chosen ? 12 : 6;
+    const thick = lane === chosen ? 5 : 3;
     const { x, y, width, height } = layout.bar(wide ? 0.86 : 0.8, nLayer + 1.01, lane, thick);
     const blocks = Array.from({ length: folded ? 0 : nLayer }, (_, block) =>
       outlineOf(layout, block, lane, thick / 2),
@@ -25,6 +27,6 @@ export function ahead(layout, { chosen, rooms, titles, bars }) {
   /** @type {(box: Box, rx: number, kind: string) => unknown} */
   const box = ({ x, y, width, height }, rx, kind) =>
     svg`<rect class=${kind} x=${x} y=${y} width=${width} height=${height} rx=${rx}></rect>`;
-  return svg`${rooms.map((room) => box(room, 14, "place"))}<path d=${shapes.join("")}></path>
+  return svg`${rooms.map((room) => [sides(room, DEEP), box(room, 0, "place")])}<path d=${shapes.join("")}></path>
     ${slotsOf(layout, bars).map((slot) => box(slot, 6, "bare"))}${titles}`;
 }

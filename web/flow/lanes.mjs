@@ -144,7 +144,7 @@ export function slotsOf(layout, many) {
   const { wide, lanes, nLayer } = layout;
   const { x, y, width } = layout.zone(nLayer + 1);
   const below = layout.over(lanes - 1) + 17; // where the bars end, beside the last lane
-  const height = wide ? BARS / (Math.max(6, many) + FIRST - 1) - 4 : 36;
+  const height = wide ? BARS / (Math.max(6, many) + FIRST - 1) - 4 : 32;
   const more = (FIRST - 1) * (height + 4); // px of the first
   const top = wide ? below - many * (height + 4) - more + 4 : y + 32 + KNOB;
   const room = wide ? fanOf(width) : 8;

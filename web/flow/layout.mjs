@@ -41,7 +41,7 @@ export class Layout {
     this.width = width;
     /** Where the lanes end, px: the weights lie below. */
     this.end = this.wide ? this.top + ROWS + 22 : depth + this.top + 12;
-    this.height = this.end + (this.wide ? BAND + 36 : 2 * BAND);
+    this.height = this.end + (BAND + (this.wide ? 36 : 50));
   }
 
   /**

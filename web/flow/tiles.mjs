@@ -11,7 +11,7 @@ import { nothing, svg } from "lit/html.js";
 export const BAND = 120; // px that they have, where depth runs to the right
 const SIDE = 34; // px at most of as many weights as a vector has numbers
 const HIGH = 3 * SIDE; // px of a block's at most
-const NAMES = 100; // px beside a block's
+const NAMES = 92; // px beside a block's
 const DEEP = 14; // px of a brick
 
 /**
@@ -68,7 +68,7 @@ export function tilesOf(layout, sizes) {
     S || ownHead ? most(S || V, begin) : SIDE,
   );
   const gap = Math.min(1, side / 8);
-  const y = top + (wide ? 16 : lines.length * side + 18);
+  const y = top + (wide ? 16 : lines.length * side + 40);
   /** @type {(name: string, rows: number, box: {x: number, width: number}) => Tile} */
   const table = (name, rows, box) => {
     const width = Math.min(room(box), (rows / C) * side);
