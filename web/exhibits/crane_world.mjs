@@ -15,6 +15,13 @@ let all = new Set();
 /** What came with the files of the book's model. */
 const files = () => /** @type {any} */ (globalThis).gpt2Files?.crane;
 
+/** All words of Crane World; none where another model answers, or none yet. */
+export function worldsWords() {
+  if (model.loaded?.name !== BOOKS) return new Set();
+  if (!all.size) all = new Set(files().words.split(" "));
+  return all;
+}
+
 /**
  * The words of a text that the book's model has never met; none for another model, of whose language
  * nothing is known. The last word may still be growing.
@@ -22,8 +29,8 @@ const files = () => /** @type {any} */ (globalThis).gpt2Files?.crane;
  * @returns {string[]}
  */
 export function unknown(text) {
-  if (model.loaded?.name !== BOOKS) return [];
-  if (!all.size) all = new Set(files().words.split(" "));
+  const all = worldsWords();
+  if (!all.size) return [];
   const known = (/** @type {string} */ word) =>
     all.has(word) || all.has(word[0].toLowerCase() + word.slice(1));
   const begun = text.match(WORD_AT_END)?.[0];

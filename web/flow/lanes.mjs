@@ -42,19 +42,22 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
       x=${cell.x + (wide ? c * part : 0)} y=${cell.y + (wide ? 0 : c * part)}
       width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
   });
-  const swaps = chosen && t > 0 && !pass.only;
-  const act = () => (folded ? undefined : swaps ? exchange(t) : pick(t));
+  const swaps = t > 0 && !pass.only && !folded;
+  const act = () => {
+    if (!folded) pick(t);
+    if (swaps) exchange(t);
+  };
   const differs = other && other.ids[t] !== pass.ids[t];
   const begins = name === START && wide ? "begins a text" : pass.ids[t];
   const under = differs ? `or ${other.tokens[t]}` : begins;
-  const offer = swaps ? "exchange it" : "follow it";
+  const offer = swaps ? "follow or exchange it" : "follow it";
   return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button" data-rove="tokens"
     aria-label=${folded ? `+${first} older tokens` : `${shown} ${under}: ${offer}`} aria-pressed=${String(chosen)}
     @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="8"></rect>
     <text class="name" style=${fits < 1 ? `font-size:${(size * fits).toFixed(1)}px` : nothing} x=${x + width / 2} y=${y + (low && !differs ? height / 2 + 4 : wide ? Math.min(15, height / 2) : 17)}>${shown}</text>
-    ${low && !differs ? nothing : svg`<text class="id" x=${x + width / 2 - (swaps && !wide ? 6 : 0)} y=${y + height - (low ? 1 : 5)}>${folded ? "older" : under}</text>`}
-    ${swaps ? svg`<text class="swap" x=${x + width - 8} y=${y + height - 5}>⇄</text>` : nothing}
+    ${low && !differs ? nothing : svg`<text class="id" x=${x + width / 2 - (swaps && chosen && !wide ? 6 : 0)} y=${y + height - (low ? 1 : 5)}>${folded ? "older" : under}</text>`}
+    ${swaps && chosen ? svg`<text class="swap" x=${x + width - 8} y=${y + height - 5}>⇄</text>` : nothing}
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
 }
 

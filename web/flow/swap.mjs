@@ -1,6 +1,7 @@
 // Another token in a lane's place: one that the model finds likely there, or one that is typed.
 
-import { make, quoted } from "../exhibits/dom.mjs";
+import { senseAfter } from "../exhibits/crane_world.mjs";
+import { bare, fixed, make, quoted } from "../exhibits/dom.mjs";
 import { restOf } from "./read.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
@@ -45,16 +46,23 @@ export async function likely(model, { ids, tensor }, t) {
 export class Swap {
   /**
    * @param {typeof PageModel} model
+   * @param {HTMLElement} stage  over which the words stand, beside their token
    * @param {{latest: () => Promise<Pass | null>, begin: (changes: Record<string, any>) => void,
    *   complain: (error: unknown) => void}} more  `latest`: the pass of the present text, computed here
    */
-  constructor(model, { latest, begin, complain }) {
+  constructor(model, stage, { latest, begin, complain }) {
     this.model = model;
     this.latest = latest;
     this.begin = begin;
     this.complain = complain;
     this.text = ""; // in which a token is exchanged
-    this.element = make("form", { class: "flow-swap chips", hidden: true });
+    this.stage = stage;
+    this.round = 0;
+    this.element = make("form", { class: "flow-swap", hidden: true });
+    stage.append(this.element);
+    document.addEventListener("pointerdown", ({ target }) => {
+      if (!this.element.contains(/** @type {Node} */ (target))) this.element.hidden = true;
+    });
   }
 
   /** @param {number} t */
@@ -70,6 +78,8 @@ export class Swap {
     const words = await likely(this.model, pass, t);
     if (!words) return;
     this.text = pass.text;
+    const token = () =>
+      /** @type {SVGElement | null} */ (this.stage.querySelector(".token.chosen"));
     const put = (/** @type {string} */ word) => {
       this.element.hidden = true;
       if (word.trim()) this.begin({ text: exchanged(tokenizer, pass.ids, t, word) });
@@ -87,17 +97,59 @@ export class Swap {
       if (event.key !== "Escape") return;
       event.stopPropagation();
       this.element.hidden = true;
+      token()?.focus({ preventScroll: true });
     };
-    this.element.replaceChildren(
-      make("span", { class: "soft" }, `instead of ${quoted(pass.tokens[t])}:`),
-      ...words.map((word) =>
-        make("button", { type: "button", onclick: () => put(word) }, word.trim() || word),
+    const buttons = words.map((word) =>
+      make(
+        "button",
+        { type: "button", onclick: () => put(word) },
+        make("b", {}, word.trim() || word),
       ),
+    );
+    this.element.replaceChildren(
+      make(
+        "span",
+        { class: "soft" },
+        `instead of ${quoted(pass.tokens[t])}, and what comes next then:`,
+      ),
+      ...buttons,
       field,
       make("button", { type: "submit" }, "exchange"),
     );
     this.element.hidden = false;
-    this.element.querySelector("button")?.focus({ preventScroll: true });
+    const box = token()?.querySelector("rect")?.getBoundingClientRect();
+    const { left, top, width, height } = this.stage.getBoundingClientRect();
+    if (box) {
+      const { offsetWidth: w, offsetHeight: h } = this.element;
+      const [x, y] = [box.right - left + 8, box.top - top]; // beside it; on a phone below
+      const beside = x + w <= width;
+      const at = beside
+        ? [x, Math.min(y, height - h - 8)]
+        : [(width - w) / 2, box.bottom - top + 8];
+      [this.element.style.left, this.element.style.top] = at.map((px) => `${px}px`);
+    }
+    buttons[0]?.focus({ preventScroll: true });
+    const texts = words.map((word) => exchanged(tokenizer, pass.ids, t, word));
+    await this.tell(buttons, texts);
+  }
+
+  /**
+   * Beside each word, what the model would say next.
+   * @param {HTMLElement[]} buttons
+   * @param {string[]} texts
+   */
+  async tell(buttons, texts) {
+    const { model } = this;
+    const round = ++this.round;
+    for (const [i, text] of texts.entries()) {
+      const { ids } = await model.encode(text);
+      const run = await model.run({ ids, key: "flow, swap", lastOnly: true });
+      if (!run || round !== this.round || this.element.hidden) return;
+      const [best] = model.best(model.probabilities(run.logits), 1);
+      const rest = await restOf(model, ids, best);
+      const says = `→ ${bare(best.name)}${rest ?? ""} ${fixed(best.p, 2)}`;
+      buttons[i].append(" ", make("i", { class: senseAfter(text)(best.id) }, says));
+    }
   }
 
   /**

@@ -14,6 +14,7 @@ import { addressOf, levelOf } from "./place.mjs";
 import { readPass } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { lightens } from "./light.mjs";
+import { Suggest } from "./suggest.mjs";
 import { Swap } from "./swap.mjs";
 import { Thumbs } from "./thumbs.mjs";
 import { tilesOf } from "./tiles.mjs";
@@ -50,7 +51,8 @@ export class Tools {
     this.hand = new Hand(state, sizes);
     this.learned = settings.learned ? new Learned(page) : null;
     this.versus = new Versus(model, state, stored, settings.chips ?? []);
-    this.swap = new Swap(model, { latest, begin, complain });
+    this.swap = new Swap(model, stage, { latest, begin, complain });
+    this.suggest = new Suggest(model, tour.field, complain);
     this.mine = settings.tensors && !sizes.llama ? new Mine(stage, complain) : null;
     this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
     this.patch = this.panels.patch;
@@ -61,7 +63,7 @@ export class Tools {
     this.thumbs = new Thumbs(model, repaint, tour.stage.svg);
     lightens(tour.stage.svg);
     const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
-    this.above = [...texts, this.swap.element];
+    this.above = texts;
     this.under = [this.versus.element, this.hand.element, this.dart.element];
     this.below = [...(this.mine ? [this.mine.element] : []), ...this.panels.nodes];
     /** @type {{of: string, pass: Pass} | null} */
@@ -240,6 +242,7 @@ export class Tools {
     this.learned?.set();
     this.hand.set(pass, place, at);
     this.swap.set(pass, whole);
+    this.suggest.set(pass);
     this.versus.set(pass, { other: this.other, whole, touched });
   }
 

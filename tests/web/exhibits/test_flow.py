@@ -520,7 +520,7 @@ def test_a_token_is_exchanged_in_its_lane(picture):
     offers.first.wait_for()
     assert "instead of ␣marsh" in shown.element.locator(".flow-swap").inner_text()
     assert offers.count() == 6 + 1
-    word = offers.first.inner_text()
+    word = offers.first.locator("b").inner_text()
     offers.first.click()
     field = shown.ready().element.locator("input[type=text]").first
     assert field.input_value() == f"In the {word}, the crane"

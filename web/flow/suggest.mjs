@@ -1,0 +1,291 @@
+// What is offered while a text is typed: words that the model knows, the likeliest at their place first;
+// behind a word that is known what the model would say next, and in place of one that is not, words
+// that are spelled alike and words that it expects there. And a dice, which exchanges one word.
+
+import { unknown, worldsWords } from "../exhibits/crane_world.mjs";
+import { make } from "../exhibits/dom.mjs";
+
+/** @import { model as PageModel } from "../exhibits/page_model.mjs" */
+/** @import { Pass } from "./pass.mjs" */
+/** @typedef {{word: string, text: string, caret: number}} Offer  what the text becomes with it */
+
+const MOST = 7;
+const NEAR = 6; // letters for each one that may differ
+const TRIED = 16; // words whose every token is asked for
+const NARROW = 672; // px of a window in which the field has no room for it
+const LIST = "flow-suggest";
+
+/**
+ * How many letters are to be changed, added, left out or swapped to make one word of another.
+ * @param {string} a
+ * @param {string} b
+ */
+export function distance(a, b) {
+  /** @type {number[][]} */
+  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    rows[i] = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const other = Number(a[i - 1] !== b[j - 1]);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      rows[i][j] = Math.min(
+        rows[i - 1][j] + 1,
+        rows[i][j - 1] + 1,
+        rows[i - 1][j - 1] + other,
+        swapped ? rows[i - 2][j - 2] + 1 : Infinity,
+      );
+    }
+  }
+  return rows[a.length][b.length];
+}
+
+/**
+ * What of a text is to be written or replaced: the first word that is unknown, the word that the caret
+ * stands in, or the one that is growing at it.
+ * @param {string} text
+ * @param {number} caret
+ * @param {string} [strange]  unknown
+ */
+export function placeIn(text, caret, strange) {
+  const at = strange ? text.indexOf(strange) : caret;
+  const before = strange ? "" : (/\p{L}+$/u.exec(text.slice(0, at))?.[0] ?? "");
+  const after = /^\p{L}*/u.exec(text.slice(at))?.[0] ?? "";
+  const [start, end] = [at - before.length, at + (strange ?? after).length];
+  return { start, end, word: text.slice(start, end), grows: !strange && !after };
+}
+
+export class Suggest {
+  /**
+   * @param {typeof PageModel} model
+   * @param {HTMLInputElement} field
+   * @param {(error: unknown) => void} complain
+   */
+  constructor(model, field, complain) {
+    this.model = model;
+    this.field = field;
+    this.complain = complain;
+    this.round = 0;
+    this.open = false;
+    this.chosen = -1;
+    /** @type {Offer[]} */
+    this.offers = [];
+    /** @type {Pass | null} */
+    this.pass = null;
+    /** @type {{of: unknown, words: Map<string, number>} | null} */
+    this.known = null;
+    this.list = make("div", { class: "chips", role: "listbox", id: LIST, "aria-label": "words" });
+    this.ghost = make("span", { class: "flow-ghost", "aria-hidden": "true" });
+    const onclick = () => this.roll().catch(complain);
+    const name = "roll the dice: another word at the cursor";
+    this.dice = make(
+      "button",
+      { class: "flow-dice", title: name, "aria-label": name, onclick },
+      "⚄",
+    );
+    field.setAttribute("role", "combobox");
+    field.setAttribute("aria-autocomplete", "list");
+    field.setAttribute("aria-controls", LIST);
+    const examples = field.closest(".strip-box")?.querySelector(".flow-examples");
+    field.after(this.ghost);
+    if (innerWidth < NARROW) examples?.prepend(this.dice);
+    else this.ghost.after(this.dice);
+    field.parentElement?.after(this.list);
+    const offer = () => this.offer().catch(complain);
+    field.addEventListener("input", () => ((this.open = true), offer()));
+    field.addEventListener("click", () => this.open && offer());
+    field.addEventListener("blur", () => this.close());
+    field.addEventListener("keydown", (event) => this.press(event));
+    this.close();
+  }
+
+  close() {
+    this.open = false;
+    this.show([]);
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    const { field, offers, chosen } = this;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const end = field.selectionStart === field.value.length;
+    if (step && !offers.length) {
+      this.open = true;
+      this.offer().catch(this.complain);
+    } else if (step) this.choose((chosen + step + offers.length + 1) % (offers.length + 1));
+    else if (event.key === "Enter" && offers[chosen]) this.take(offers[chosen]);
+    else if (event.key === "ArrowRight" && end && this.ghost.textContent) this.take(offers[0]);
+    else if (event.key === "Escape" && offers.length) this.close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {number} nth  of the offers; as many as there are: none */
+  choose(nth) {
+    this.chosen = nth === this.offers.length ? -1 : nth;
+    [...this.list.querySelectorAll("[role=option]")].forEach((one, i) => {
+      one.ariaSelected = String(i === this.chosen);
+      if (i === this.chosen) one.scrollIntoView({ block: "nearest", inline: "nearest" });
+    });
+    this.field.setAttribute("aria-activedescendant", this.chosen < 0 ? "" : `${LIST}-${nth}`);
+  }
+
+  /** @param {Offer} offer */
+  take({ text, caret }) {
+    this.field.value = text;
+    this.field.setSelectionRange(caret, caret);
+    this.field.dispatchEvent(new Event("input"));
+  }
+
+  /**
+   * @param {Offer[]} offers
+   * @param {string} [instead]  of which word
+   * @param {string} [rest]  of the word that is growing
+   */
+  show(offers, instead = "", rest = "") {
+    const { field, list, ghost } = this;
+    this.offers = offers;
+    const fits = rest && field.scrollWidth <= field.clientWidth;
+    ghost.replaceChildren(...(fits ? [make("i", {}, field.value), rest] : []));
+    const box = list.parentElement;
+    box?.classList.toggle("suggests", offers.length > 0);
+    field.ariaExpanded = String(offers.length > 0);
+    const what = make(
+      "span",
+      { class: "soft" },
+      `instead of “${Array.from(instead).slice(0, 20).join("")}”:`,
+    );
+    const pills = offers.map((offer, i) => {
+      const of = { role: "option", id: `${LIST}-${i}`, tabindex: "-1" };
+      const onpointerdown = (/** @type {Event} */ event) => event.preventDefault(); // the field keeps the focus
+      return make("button", { ...of, onpointerdown, onclick: () => this.take(offer) }, offer.word);
+    });
+    list.replaceChildren(...(instead ? [what] : []), ...pills);
+    this.choose(offers.length);
+  }
+
+  /** Words of the model's language by their first token, at the beginning of a text or behind it. */
+  words(first = false) {
+    const { tokenizer, config } = this.model.present;
+    const of = `${this.model.loaded?.name} ${first}`;
+    if (this.known?.of === of) return this.known.words;
+    const blank = first ? "" : " ";
+    /** @type {Map<string, number>} */
+    const words = new Map();
+    for (const word of worldsWords()) words.set(word, tokenizer.encode(blank + word)[0]);
+    for (let id = 0; !worldsWords().size && id < config.vocabSize; id++) {
+      const text = tokenizer.decode([id]);
+      if (/^\p{L}{2,}$/u.test(text.slice(blank.length)) && text.startsWith(blank))
+        words.set(text.slice(blank.length), id);
+    }
+    this.known = { of, words };
+    return words;
+  }
+
+  /**
+   * Words and their probabilities behind a text, the likeliest first: of those whose first token is
+   * likely, that of all their tokens.
+   * @param {string} before
+   * @param {(word: string) => boolean} fits
+   * @returns {Promise<[string, number][] | null>}  null: a newer request took its place
+   */
+  async ranked(before, fits) {
+    const { model } = this;
+    const { tokenizer } = model.present;
+    const text = before.trimEnd();
+    const key = "flow, suggest";
+    const { ids } = await model.encode(text);
+    const run = await model.run({ ids, key, lastOnly: true });
+    if (!run) return null;
+    const p = model.probabilities(run.logits);
+    const found = [...this.words(!text)].filter(([word]) => fits(word));
+    found.sort(([a, x], [b, y]) => p[y] - p[x] || a.length - b.length);
+    const words = /** @type {[string, number][]} */ ([]);
+    for (const [word, first] of found.slice(0, TRIED)) {
+      const own = tokenizer.encode((text ? " " : "") + word);
+      let share = p[first];
+      if (own.length > 1 && share > 0.001) {
+        const more = await model.run({ ids: [...ids, ...own.slice(0, -1)], key });
+        if (!more) return null;
+        own.slice(1).forEach((id, i) => {
+          share *= model.probabilities(more.logits, { t: ids.length + i })[id];
+        });
+      }
+      words.push([word, share]);
+    }
+    return words.sort(([, a], [, b]) => b - a);
+  }
+
+  async offer() {
+    const { field, pass } = this;
+    if (!this.open) return;
+    const round = ++this.round;
+    await this.model.ready();
+    const text = field.value;
+    const [strange] = unknown(text);
+    const { start, end, word, grows } = placeIn(text, field.selectionStart ?? text.length, strange);
+    const completes = (/** @type {string} */ one) => one.startsWith(word) && one !== word;
+    const ranked =
+      (!grows || word) &&
+      (await this.ranked(text.slice(0, start), grows ? completes : (one) => one !== word));
+    if (ranked === null || round !== this.round || !this.open) return;
+    const put = (/** @type {string} */ one) => {
+      return {
+        word: one,
+        text: text.slice(0, start) + one + text.slice(end),
+        caret: start + one.length,
+      };
+    };
+    const all = (ranked || []).map(([one]) => one);
+    if (!grows) {
+      const far = (/** @type {string} */ one) => distance(one, word.toLowerCase());
+      const most = Math.max(1, Math.floor(word.length / NEAR));
+      const alike = [...this.words().keys()].filter((one) => strange && far(one) <= most);
+      alike.sort((a, b) => far(a) - far(b));
+      const both = [...new Set([...alike.slice(0, 2), ...all])];
+      return this.show(both.slice(0, MOST).map(put), word);
+    }
+    const begins = word && !this.words(!start).has(word); // and is no word yet
+    const here = pass?.text === text.trimEnd() && end === text.length ? pass.next : [];
+    const next = here
+      .filter(({ p, name }) => !begins && p >= 0.01 && !name.startsWith("⟨"))
+      .map((one) => {
+        const more = this.model.present.tokenizer.decode([one.id]) + (one.rest ?? "");
+        const longer = text.trimEnd() + more;
+        return { word: more.trim() || more, text: longer, caret: longer.length };
+      });
+    const offers = [...all.slice(0, next.length ? 2 : MOST).map(put), ...next].slice(0, MOST);
+    this.show(offers, "", word && all[0] && end === text.length ? all[0].slice(word.length) : "");
+  }
+
+  /** Another word in place of that at the caret: drawn as the model expects it there. */
+  async roll() {
+    const { field, model } = this;
+    await model.ready();
+    const text = field.value;
+    const places = [...text.matchAll(/\p{L}{4,}/gu)]; // words that say something
+    const caret = field.selectionStart ?? 0;
+    const within = places.find(
+      ({ index, 0: word }) => index <= caret && caret <= index + word.length,
+    );
+    const any = places[Math.floor(Math.random() * places.length)];
+    const { index: start, 0: word } = (caret < text.length && within) || any || { index: 0, 0: "" };
+    const ranked = await this.ranked(text.slice(0, start), (one) => one !== word);
+    if (!ranked?.length) return;
+    let dart = Math.random() * ranked.reduce((sum, [, p]) => sum + p, 0);
+    const [other] = ranked.find(([, p]) => (dart -= p) <= 0) ?? ranked[0];
+    const caretThen = start + (caret < text.length ? 0 : text.length);
+    this.take({
+      word: other,
+      text: text.slice(0, start) + other + text.slice(start + word.length),
+      caret: caretThen,
+    });
+    this.close();
+  }
+
+  /** After a pass is shown. @param {Pass} pass */
+  set(pass) {
+    this.pass = pass;
+    if (this.open) this.offer().catch(this.complain);
+  }
+}
