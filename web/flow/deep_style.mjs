@@ -231,7 +231,6 @@ gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; padding: 0 1.1rem; fo
 .flow-picture .by-hand { font-size: 18px; fill: var(--g2-accent, #0969a8); paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 .flow-hand { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: end; margin: 0.5rem 0; }
 .flow-hand .slider { flex: 1 1 18rem; }
-.g2-live .flow-swap input[type="text"] { width: 8rem; min-height: 2rem; padding: 0.1rem 0.7rem; font-size: 0.875rem; }
 .g2-live .flow-versus { flex-wrap: wrap; }
 .g2-live .flow-versus > .soft { flex: 0 1 auto; }
 .flow-picture .next .bar.other { fill: none; stroke: var(--quiet); stroke-dasharray: 3 2; }

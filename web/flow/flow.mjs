@@ -89,7 +89,7 @@ export function flow(page) {
     const forget = () => (answered = "");
     const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass };
     const own = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
-    const guided = { ...own, writer, chapters, player, stage };
+    const guided = { ...own, gpt2: lines.gpt2, writer, chapters, player, stage };
     tools = new deep.Tools(page, { ...more, forget, repaint: () => paint(), tour: guided });
     writer.dart = tools.dart;
     above.before(tools.tour.card);

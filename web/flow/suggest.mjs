@@ -1,18 +1,20 @@
-// What is offered while a text is typed: words that the model knows, the likeliest at their place first;
-// behind a word that is known what the model would say next, and in place of one that is not, words
-// that are spelled alike and words that it expects there. And a dice, which exchanges one word.
+// What is offered while a text is typed: words that the model knows, the likeliest first; behind a known
+// word what it would say next, in place of an unknown one what is spelled alike or expected. And a dice.
 
 import { unknown, worldsWords } from "../exhibits/crane_world.mjs";
 import { make } from "../exhibits/dom.mjs";
+import { MEGABYTES } from "../exhibits/published.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 /** @import { Pass } from "./pass.mjs" */
-/** @typedef {{word: string, text: string, caret: number}} Offer  what the text becomes with it */
+/** @typedef {{word: string, text: string, caret: number, act?: () => void}} Offer  what the text becomes
+ *   with it, or what is done instead */
 
-const MOST = 7;
+const MOST = 7; // words
 const NEAR = 6; // letters for each one that may differ
-const TRIED = 16; // words whose every token is asked for
+const TRIED = 10; // words whose every token is asked for
 const NARROW = 672; // px of a window in which the field has no room for it
+const LARGER = `keep it: ask GPT-2 (${MEGABYTES} MB, once)`;
 const LIST = "flow-suggest";
 
 /**
@@ -58,33 +60,36 @@ export class Suggest {
   /**
    * @param {typeof PageModel} model
    * @param {HTMLInputElement} field
+   * @param {string} first  the text with which it begins
+   * @param {HTMLElement} gpt2  asks whether a larger model should come, which knows all words
    * @param {(error: unknown) => void} complain
    */
-  constructor(model, field, complain) {
+  constructor(model, field, first, gpt2, complain) {
+    this.gpt2 = gpt2;
     this.model = model;
     this.field = field;
     this.complain = complain;
     this.round = 0;
     this.open = false;
     this.chosen = -1;
+    this.grows = false; // the text, at its end
     /** @type {Offer[]} */
     this.offers = [];
     /** @type {Pass | null} */
     this.pass = null;
-    /** @type {{of: unknown, words: Map<string, number>} | null} */
-    this.known = null;
+    /** @type {Map<string, Map<string, number>>} */
+    this.known = new Map();
     this.list = make("div", { class: "chips", role: "listbox", id: LIST, "aria-label": "words" });
     this.ghost = make("span", { class: "flow-ghost", "aria-hidden": "true" });
     const onclick = () => this.roll().catch(complain);
-    const name = "roll the dice: another word at the cursor";
+    const name = "roll the dice: exchange the word at the cursor";
     this.dice = make(
       "button",
       { class: "flow-dice", title: name, "aria-label": name, onclick },
       "⚄",
     );
-    field.setAttribute("role", "combobox");
-    field.setAttribute("aria-autocomplete", "list");
-    field.setAttribute("aria-controls", LIST);
+    const box = { role: "combobox", "aria-autocomplete": "list", "aria-controls": LIST };
+    for (const [key, value] of Object.entries(box)) field.setAttribute(key, value);
     const examples = field.closest(".strip-box")?.querySelector(".flow-examples");
     field.after(this.ghost);
     if (innerWidth < NARROW) examples?.prepend(this.dice);
@@ -96,6 +101,8 @@ export class Suggest {
     field.addEventListener("blur", () => this.close());
     field.addEventListener("keydown", (event) => this.press(event));
     this.close();
+    this.open = document.activeElement === field && field.value !== first; // typed before this came
+    if (this.open) offer();
   }
 
   close() {
@@ -114,7 +121,7 @@ export class Suggest {
     } else if (step) this.choose((chosen + step + offers.length + 1) % (offers.length + 1));
     else if (event.key === "Enter" && offers[chosen]) this.take(offers[chosen]);
     else if (event.key === "ArrowRight" && end && this.ghost.textContent) this.take(offers[0]);
-    else if (event.key === "Escape" && offers.length) this.close();
+    else if (event.key === "Escape" && this.open) this.close();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -131,7 +138,8 @@ export class Suggest {
   }
 
   /** @param {Offer} offer */
-  take({ text, caret }) {
+  take({ text, caret, act }) {
+    if (act) return act();
     this.field.value = text;
     this.field.setSelectionRange(caret, caret);
     this.field.dispatchEvent(new Event("input"));
@@ -168,7 +176,8 @@ export class Suggest {
   words(first = false) {
     const { tokenizer, config } = this.model.present;
     const of = `${this.model.loaded?.name} ${first}`;
-    if (this.known?.of === of) return this.known.words;
+    const known = this.known.get(of);
+    if (known) return known;
     const blank = first ? "" : " ";
     /** @type {Map<string, number>} */
     const words = new Map();
@@ -178,7 +187,7 @@ export class Suggest {
       if (/^\p{L}{2,}$/u.test(text.slice(blank.length)) && text.startsWith(blank))
         words.set(text.slice(blank.length), id);
     }
-    this.known = { of, words };
+    this.known.set(of, words);
     return words;
   }
 
@@ -224,26 +233,26 @@ export class Suggest {
     const text = field.value;
     const [strange] = unknown(text);
     const { start, end, word, grows } = placeIn(text, field.selectionStart ?? text.length, strange);
-    const completes = (/** @type {string} */ one) => one.startsWith(word) && one !== word;
-    const ranked =
-      (!grows || word) &&
-      (await this.ranked(text.slice(0, start), grows ? completes : (one) => one !== word));
-    if (ranked === null || round !== this.round || !this.open) return;
+    this.grows = grows && end === text.length;
     const put = (/** @type {string} */ one) => {
-      return {
-        word: one,
-        text: text.slice(0, start) + one + text.slice(end),
-        caret: start + one.length,
-      };
+      const longer = text.slice(0, start) + one + text.slice(end);
+      return { word: one, text: longer, caret: start + one.length };
     };
+    const far = (/** @type {string} */ one) => distance(one, word.toLowerCase());
+    const most = Math.max(1, Math.floor(word.length / NEAR));
+    const alike = [...this.words().keys()].filter((one) => strange && far(one) <= most);
+    alike.sort((a, b) => far(a) - far(b));
+    if (alike.length) this.show(alike.map(put), word);
+    const fits = (/** @type {string} */ one) => one !== word && (!grows || one.startsWith(word));
+    const ranked = (!grows || word) && (await this.ranked(text.slice(0, start), fits));
+    if (ranked === null || round !== this.round || !this.open) return;
     const all = (ranked || []).map(([one]) => one);
     if (!grows) {
-      const far = (/** @type {string} */ one) => distance(one, word.toLowerCase());
-      const most = Math.max(1, Math.floor(word.length / NEAR));
-      const alike = [...this.words().keys()].filter((one) => strange && far(one) <= most);
-      alike.sort((a, b) => far(a) - far(b));
       const both = [...new Set([...alike.slice(0, 2), ...all])];
-      return this.show(both.slice(0, MOST).map(put), word);
+      const offers = /** @type {Offer[]} */ (both.slice(0, MOST).map(put));
+      const act = () => this.gpt2.click();
+      if (strange && !this.gpt2.hidden) offers.push({ word: LARGER, text, caret: end, act });
+      return this.show(offers, word);
     }
     const begins = word && !this.words(!start).has(word); // and is no word yet
     const here = pass?.text === text.trimEnd() && end === text.length ? pass.next : [];
@@ -286,6 +295,6 @@ export class Suggest {
   /** After a pass is shown. @param {Pass} pass */
   set(pass) {
     this.pass = pass;
-    if (this.open) this.offer().catch(this.complain);
+    if (this.grows) this.offer().catch(this.complain); // what comes next is known
   }
 }

@@ -52,7 +52,7 @@ export class Tools {
     this.learned = settings.learned ? new Learned(page) : null;
     this.versus = new Versus(model, state, stored, settings.chips ?? []);
     this.swap = new Swap(model, stage, { latest, begin, complain });
-    this.suggest = new Suggest(model, tour.field, complain);
+    this.suggest = new Suggest(model, tour.field, tour.text, tour.gpt2, complain);
     this.mine = settings.tensors && !sizes.llama ? new Mine(stage, complain) : null;
     this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
     this.patch = this.panels.patch;

@@ -514,12 +514,14 @@ def test_a_token_is_exchanged_in_its_lane(picture):
     token = shown.element.locator(".token").nth(3)
     token.click()
     shown.ready()
-    assert "exchange it" in (token.get_attribute("aria-label") or "")
+    assert "or exchange it" in (token.get_attribute("aria-label") or "")
     token.press("Enter")
     offers = shown.element.locator(".flow-swap button")
     offers.first.wait_for()
     assert "instead of ␣marsh" in shown.element.locator(".flow-swap").inner_text()
     assert offers.count() == 6 + 1
+    then = shown.element.locator(".flow-swap", has_text="city → lifted 0.51").locator(".machine")
+    then.first.wait_for()
     word = offers.first.locator("b").inner_text()
     offers.first.click()
     field = shown.ready().element.locator("input[type=text]").first
@@ -531,6 +533,56 @@ def test_a_token_is_exchanged_in_its_lane(picture):
     shown.element.get_by_label("another word").press("Enter")
     assert lanes(shown)[3] == "␣city" and shown.element.locator(".flow-swap").is_hidden()
     assert "lifted" in shown.sentence
+
+
+def test_words_are_offered_while_one_types(picture, crane):
+    shown = picture()
+    field = shown.element.locator(".flow-field input")
+    field.fill("")
+    field.press_sequentially("In the m")
+    offers = shown.element.locator("#flow-suggest button")
+    offers.filter(has_text="marsh").wait_for()
+    shares = crane.next(crane.trace("In the")["logits"])
+    whole = ("meadow", "marsh", "market")
+    likeliest = sorted(whole, key=lambda word: -shares.get(f"␣{word}", 0))
+    assert offers.all_text_contents()[:2] == likeliest[:2]
+    assert field.get_attribute("role") == "combobox"
+    field.press("ArrowRight")
+    assert field.input_value() == f"In the {likeliest[0]}"
+    field.press_sequentially(", the crane")
+    offers.filter(has_text="ate").wait_for()
+    field.press("ArrowDown")
+    assert offers.first.get_attribute("aria-selected") == "true"
+    field.press("Enter")
+    assert field.input_value() == f"In the {likeliest[0]}, the crane ate"
+    field.press("Escape")
+    assert offers.count() == 0
+
+
+def test_in_place_of_an_unknown_word_words_are_offered(picture):
+    shown = picture()
+    field = shown.element.locator(".flow-field input")
+    field.fill("In the mrash, the crane")
+    shown.element.get_by_text("instead of “mrash”").wait_for()
+    shown.element.locator("#flow-suggest button").filter(has_text="city").wait_for()
+    assert shown.element.locator("#flow-suggest button").first.inner_text() == "marsh"  # spelled alike
+    shown.element.locator("#flow-suggest button").first.click()
+    assert field.input_value() == TEXT and lanes(shown)[3] == "␣marsh"
+    field.fill("By the river, the heron")
+    field.press_sequentially(" ate")
+    shown.element.locator("#flow-suggest button", has_text="ask GPT-2 (548 MB, once)").click()
+    shown.element.get_by_role("button", name="fetch it").wait_for()
+
+
+def test_the_dice_exchange_one_word(picture):
+    shown = picture()
+    shown.element.hover()
+    shown.element.get_by_role("button", name="roll the dice").click()
+    field = "document.querySelector('.flow-field input').value"
+    shown.page.wait_for_function(f"{field} !== {TEXT!r}")
+    words, old = shown.page.evaluate(field).split(" "), TEXT.split(" ")
+    assert sum(one != other for one, other in zip(words, old, strict=True)) == 1
+    assert "Not in Crane World" not in shown.ready().element.inner_text()
 
 
 def test_two_texts_are_compared_in_one_picture(picture):
