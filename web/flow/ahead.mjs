@@ -22,11 +22,12 @@ export function ahead(layout, { chosen, rooms, titles, bars }) {
     const blocks = Array.from({ length: folded ? 0 : nLayer }, (_, block) =>
       outlineOf(layout, block, lane, thick / 2),
     );
-    return `M${x} ${y}h${width}v${height}h${-width}Z${blocks.join("")}`;
+    const pipe = `M${x} ${y}h${width}v${height}h${-width}Z`;
+    return [pipe, blocks.join("")].map((d) => svg`<path d=${d}></path>`);
   });
   /** @type {(box: Box, rx: number, kind: string) => unknown} */
   const box = ({ x, y, width, height }, rx, kind) =>
     svg`<rect class=${kind} x=${x} y=${y} width=${width} height=${height} rx=${rx}></rect>`;
-  return svg`${rooms.map((room) => [sides(room, DEEP), box(room, 0, "place")])}<path d=${shapes.join("")}></path>
+  return svg`${rooms.map((room) => [sides(room, DEEP), box(room, 0, "place")])}${shapes}
     ${slotsOf(layout, bars).map((slot) => box(slot, 6, "bare"))}${titles}`;
 }

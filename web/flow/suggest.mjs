@@ -94,7 +94,7 @@ export class Suggest {
     field.after(this.ghost);
     if (innerWidth < NARROW) examples?.prepend(this.dice);
     else this.ghost.after(this.dice);
-    field.parentElement?.after(this.list);
+    examples?.prepend(this.list); // whose place it takes
     const offer = () => this.offer().catch(complain);
     field.addEventListener("input", () => ((this.open = true), offer()));
     field.addEventListener("click", () => this.open && offer());
@@ -152,11 +152,11 @@ export class Suggest {
    */
   show(offers, instead = "", rest = "") {
     const { field, list, ghost } = this;
+    const kept = this.offers[this.chosen]?.word;
     this.offers = offers;
     const fits = rest && field.scrollWidth <= field.clientWidth;
     ghost.replaceChildren(...(fits ? [make("i", {}, field.value), rest] : []));
-    const box = list.parentElement;
-    box?.classList.toggle("suggests", offers.length > 0);
+    field.closest(".strip-box")?.classList.toggle("suggests", offers.length > 0);
     field.ariaExpanded = String(offers.length > 0);
     const what = make(
       "span",
@@ -169,7 +169,8 @@ export class Suggest {
       return make("button", { ...of, onpointerdown, onclick: () => this.take(offer) }, offer.word);
     });
     list.replaceChildren(...(instead ? [what] : []), ...pills);
-    this.choose(offers.length);
+    const at = offers.findIndex(({ word }) => word === kept);
+    this.choose(at < 0 ? offers.length : at);
   }
 
   /** Words of the model's language by their first token, at the beginning of a text or behind it. */
@@ -284,11 +285,8 @@ export class Suggest {
     let dart = Math.random() * ranked.reduce((sum, [, p]) => sum + p, 0);
     const [other] = ranked.find(([, p]) => (dart -= p) <= 0) ?? ranked[0];
     const caretThen = start + (caret < text.length ? 0 : text.length);
-    this.take({
-      word: other,
-      text: text.slice(0, start) + other + text.slice(start + word.length),
-      caret: caretThen,
-    });
+    const longer = text.slice(0, start) + other + text.slice(start + word.length);
+    this.take({ word: other, text: longer, caret: caretThen });
     this.close();
   }
 

@@ -168,7 +168,7 @@ export class Thumbs {
     const table = tableOf(config).replace("transformer.", "");
     const last = /** @type {Tile} */ (tiles.find(({ module }) => module === table));
     const norm = () => go({ block: nLayer, norm: "ln_f", token: at });
-    const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x} y=${last.y - 20}
+    const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x + 44} y=${last.y + last.height + 13}
       aria-label="ln_f, the last ${config.llama ? "norm" : "LayerNorm"}: open it" @click=${norm}
       @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>ln_f ▸</text>`;
     const roles = new Set(["minus", ...pieces.map(({ role }) => role)]);
