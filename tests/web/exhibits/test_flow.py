@@ -565,7 +565,7 @@ def test_in_place_of_an_unknown_word_words_are_offered(picture):
     field.fill("In the mrash, the crane")
     shown.element.get_by_text("instead of “mrash”").wait_for()
     shown.element.locator("#flow-suggest button").filter(has_text="city").wait_for()
-    assert shown.element.locator("#flow-suggest button").first.inner_text() == "marsh"  # spelled alike
+    assert shown.element.locator("#flow-suggest button").first.inner_text() == "marsh"
     shown.element.locator("#flow-suggest button").first.click()
     assert field.input_value() == TEXT and lanes(shown)[3] == "␣marsh"
     field.fill("By the river, the heron")
