@@ -39,6 +39,8 @@ export class Layout {
     const depth = begin + nLayer * room + end;
     this.top = this.wide ? 62 : 44; // of the first lane's room: titles stand above
     this.width = width;
+    /** Of a room, px. */
+    this.deep = Math.min(DEEP, room / 6);
     /** Where the lanes end, px: the weights lie below. */
     this.end = this.wide ? this.top + ROWS + 22 : depth + this.top + 12;
     this.height = this.end + (BAND + (this.wide ? 36 : 50));
@@ -105,10 +107,15 @@ export class Layout {
   zone(zone) {
     const [a, b] = [
       this.along(zone) + 3,
-      this.along(zone) + this.ends[zone] - this.starts[zone] - 3 - (this.wide ? DEEP : 0),
+      this.along(zone) + this.ends[zone] - this.starts[zone] - 3 - (this.wide ? this.deep : 0),
     ];
     if (this.wide) return { x: a, y: 32, width: b - a, height: this.height - 62 };
-    return { x: 2, y: a + DEEP / 2, width: this.width - 5 - DEEP, height: b - a - DEEP / 2 };
+    return {
+      x: 2,
+      y: a + this.deep / 2,
+      width: this.width - 5 - this.deep,
+      height: b - a - this.deep / 2,
+    };
   }
 
   /**

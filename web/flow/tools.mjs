@@ -1,15 +1,14 @@
 // What changes a pass and compares passes, what is read of weights, and the panels below the picture.
 
-import { fixed, quoted } from "../exhibits/dom.mjs";
 import { bugChoice, NAMES, throughBug } from "./bug.mjs";
+import { cutSays } from "./cut_says.mjs";
 import { Dart } from "./dart.mjs";
 import { editsOf, Hand } from "./by_hand.mjs";
 import { Learned } from "./learned.mjs";
 import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
 import { Layout } from "./layout.mjs";
-import { largestOf, Shelf } from "./parts.mjs";
-import { strongest } from "./pass.mjs";
+import { Shelf } from "./parts.mjs";
 import { addressOf, levelOf } from "./place.mjs";
 import { readPass } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
@@ -28,16 +27,14 @@ import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 /** @typedef {Parameters<typeof readPass>[1]} Request */
 
 const MOST = 128; // tokens
-const LITTLE = 0.05; // that a cut changes
-const LOOKS = 0.3; // a share with which a head looks at a token
 
 export class Tools {
   /**
    * @param {Page} page
    * @param {{sizes: any, stage: HTMLElement, stored: Pass[], cut: () => string[],
    *   begin: (changes: Record<string, any>) => void, latest: () => Promise<Pass | null>,
-   *   forget: () => void, repaint: () => void, tour: ConstructorParameters<typeof Tour>[1]}} more  `latest`: the pass of the present text, computed
-   *   here; `forget`: what was computed
+   *   forget: () => void, repaint: () => void, tour: ConstructorParameters<typeof Tour>[1]}} more
+   *   `latest`: the pass of the present text, computed here; `forget`: what was computed
    */
   constructor(page, { sizes, stage, stored, cut, begin, latest, forget, repaint, tour }) {
     const { settings, state, model, complain } = page;
@@ -256,46 +253,4 @@ export class Tools {
     const told = this.learned?.says(pass) || this.hand.says(pass) || this.patch?.says(pass);
     return differs || told || cutSays(pass, (id) => this.model.show(id));
   }
-}
-
-/**
- * What came of a cut: the probability of what was likeliest, before and after.
- * @param {Pass} pass
- * @param {(id: number) => string} name  of a token
- */
-export function cutSays(pass, name) {
-  const { off = [], uncut, shares, next } = pass;
-  if (!uncut || !shares) return "";
-  const best = largestOf(uncut);
-  const heads = `head${off.length > 1 ? "s" : ""} ${off.join(", ").replace(/, (?!.*, )/, " and ")}`;
-  const [before, after] = [uncut[best], shares[best]].map((p) => fixed(p, 2));
-  const goes = before === after ? `stays at ${after}` : `goes from ${before} to ${after}`;
-  const word = (/** @type {{id: number, p: number}} */ { id, p }) =>
-    `${quoted(name(id))} (${fixed(p, 2)})`;
-  const [first, second] = next;
-  const then =
-    first.id === best ? `Next likeliest is ${word(second)}.` : `Now ${word(first)} comes first.`;
-  const why = Math.abs(uncut[best] - shares[best]) < LITTLE ? alsoLooks(pass) : "";
-  return `Without ${heads}, ${quoted(name(best))} ${goes}. ${why}${then}`;
-}
-
-/**
- * Where the last token looks by a head that is cut, a head beside it may look too. The first token is
- * where heads look that look for nothing.
- * @param {Pass} pass
- */
-function alsoLooks(pass) {
-  const { off = [], tokens, nHead } = pass;
-  const last = tokens.length - 1;
-  for (const cut of off) {
-    const [block, nth] = cut.split(".").map(Number);
-    const all = Array.from({ length: nHead }, (_, head) => strongest(pass, block, head, last));
-    const { key, weight } = all[nth];
-    if (weight < LOOKS || !key || key === last) continue;
-    const left = all.filter(({ head }) => !off.includes(`${block}.${head}`));
-    const [too] = left.filter((one) => one.key === key).sort((a, b) => b.weight - a.weight);
-    if (too?.weight >= LOOKS)
-      return `Head ${block}.${too.head} looks at ${quoted(tokens[key])} too: ${fixed(too.weight, 2)}. `;
-  }
-  return "";
 }

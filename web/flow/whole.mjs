@@ -7,7 +7,7 @@ import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { ahead } from "./ahead.mjs";
 import { press } from "./press.mjs";
 import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
-import { DEEP, Layout } from "./layout.mjs";
+import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
 import { bricks, sides, tilesOf } from "./tiles.mjs";
 import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
@@ -52,7 +52,7 @@ export function whole(view) {
     const [tx, ty] = [x + (wide ? 6 : 10), wide || !zone ? 15 : y + 20];
     return {
       name: svg`<text x=${tx} y=${ty}>${name}</text>`,
-      room: svg`${sides({ x, y, width: w, height: h }, DEEP)}<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h}
+      room: svg`${sides({ x, y, width: w, height: h }, layout.deep)}<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h}
         @click=${open}></rect><rect class="shine" x=${x} y=${y} width=${w} height=${h} fill="url(#flow-shine)"></rect>`,
       title: svg`<text class="title" x=${tx} y=${ty} role=${button}
         aria-label=${inner ? `${name}: open it` : nothing} data-rove=${inner ? "blocks" : nothing}
