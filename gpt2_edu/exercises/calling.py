@@ -396,9 +396,9 @@ def _time_limit(seconds: float, waiting: float = 0.0) -> Iterator[None]:
     """Raise OutOfTime after this many seconds of computing, in the main thread.
 
     They are the processor's, so that a busy machine fails no answer, and this thread's, because
-    those of torch add up; one that waits has more of the clock's, at least ``waiting``. It is raised
-    again each second until the function ends. On Windows and in other threads a reader interrupts
-    the kernel.
+    those of torch add up; one that waits has more of the clock's, at least ``waiting``. It is
+    raised again each second until the function ends. On Windows and in other threads a reader
+    interrupts the kernel.
     """
     if sys.platform == "win32" or not can_stop():  # type checkers know the first
         yield
