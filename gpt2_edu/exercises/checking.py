@@ -532,9 +532,9 @@ def _same(ours: Outcome, theirs: Outcome, tolerance: float) -> bool:
         return True
     if ours.error or theirs.error:
         return _gist(ours.error) == _gist(theirs.error)
-    return (
-        ours.changed == theirs.changed and difference(ours.value, theirs.value, tolerance) is None
-    )
+    both = (ours.value, theirs.value), (theirs.value, ours.value)  # a list is no tensor
+    equal = all(difference(*pair, tolerance) is None for pair in both)
+    return ours.changed == theirs.changed and equal
 
 
 def _gist(error: str | None) -> list[str]:

@@ -25,7 +25,8 @@ from gpt2_edu.exercises.source import definitions
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
-    monkeypatch.setattr(repairing, "SECONDS", 10.0)  # enough on a slow machine, too
+    monkeypatch.setattr(repairing, "SECONDS", 30.0)  # enough on a slow machine, too
+    monkeypatch.setattr(repairing, "WAITING", 300.0)
 
 
 def answer(code: str):
@@ -337,3 +338,11 @@ def test_what_a_changed_answer_prints_is_not_shown(capsys):
     total(code.replace("    return", "    print('!', file=sys.stderr)\n    return").replace(
         "    found = 0", "    import sys\n    found = 0"))  # fmt: skip
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_tensor_is_not_told_to_be_a_list():
+    code = changed(
+        find("padded_rows").solution, ("len(rows), T), end)", "len(rows), T), end * 1.0)")
+    )
+    said = examine(find("padded_rows"), answer(code)).diagnosis
+    assert "`end` in place of `end * 1.0`" in said
