@@ -135,7 +135,8 @@ def still(browser: Browser, address: str) -> None:
     for ms in (0, 60_000):
         page.evaluate("ms => film.move(ms)", ms)
     shot = Image.open(io.BytesIO(page.screenshot()))
-    shot.quantize(256, kmeans=1).save(PICTURE, optimize=True)  # median cut alone tints small parts
+    few = shot.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1)
+    few.save(PICTURE, optimize=True)  # median cut tints small parts
 
 
 def main(names: list[str]) -> int:
