@@ -128,7 +128,9 @@ def still(browser: Browser, address: str) -> None:
     """The picture of the whole, as others show it who link to the book."""
     page, element = opened(browser, address, Film(FLOW, 0, [], SOCIAL), scale=2)
     element.dispatch_event("pointerenter")  # then the weights come, which the picture shows
-    while not element.query_selector(".flow-picture image"):
+    made = "() => ((all) => all.length && all.every((one) => one.hasAttribute('href')))"
+    made += "([...document.querySelectorAll('.flow-picture image')])"
+    while not page.evaluate(made):
         page.clock.run_for(100)
         page.wait_for_timeout(100)
     element.evaluate("element => (element.classList.add('still'), film.begin(element))")
