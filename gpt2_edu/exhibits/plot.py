@@ -13,11 +13,13 @@ from matplotlib import rc_context
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.text import Text
 
 from ..machine.display import Exhibit, figure
 from .setup import COLOURS
 
-PIXELS_PER_POINT = 1.45  # at full size; 10-point type then has the size of the page's small type
+PIXELS_PER_POINT = 1.45  # at full size; type of BODY points has the size of the page's small type
+BODY = 10
 SMALL_IMAGE = 256  # an image with fewer pixels per side is embedded unscaled
 THEME = {
     **{colour: f"var(--g2-{role}, {colour})" for role, colour in COLOURS.items()},
@@ -42,6 +44,8 @@ class Plot(Exhibit):
         self.caption, self.alt = caption, alt
         self.inches = fig.get_figwidth()
         self.drawing, self.box = _to_svg(fig)
+        written = [text.get_fontsize() for text in fig.findobj(Text) if text.get_text()]
+        self.smallest = min([BODY, *written])  # in points
         plt.close(fig)
 
     def __repr__(self) -> str:
@@ -49,10 +53,11 @@ class Plot(Exhibit):
 
     def html(self) -> str:
         width = round(72 * PIXELS_PER_POINT * self.inches)
+        wide = round(width * BODY / self.smallest)  # small type needs more of the width
         svg = (
             f'<svg class="g2-drawing" role="img" aria-label="{escape(self.alt)}" '
             f'viewBox="{self.box}" width="{width}" '
-            f'style="--wide:{width}px;max-width:100%;height:auto" '
+            f'style="--wide:{wide}px;max-width:100%;height:auto" '
             f'fill="currentColor" stroke-linejoin="round">{self.drawing}</svg>'
         )
         return figure("plot", self.caption, f'<div class="g2-scroll">{svg}</div>', below=True)

@@ -62,6 +62,19 @@ def test_refuses_a_plot_without_words(caption, alt):
     plt.close("all")
 
 
+def test_small_type_is_kept_readable_on_a_phone():
+    """There a plot is no narrower than a share of --wide: its smallest type decides."""
+
+    def wide(size: float) -> int:
+        fig, ax = plt.subplots(figsize=(5, 2))
+        ax.text(0, 0, "small", fontsize=size)
+        style = parse(exhibits.Plot(fig, "See.", alt=ALT)).svg["style"]
+        return int(re.search(r"--wide:(\d+)px", style)[1])
+
+    assert wide(10) == wide(12) == round(5 * 72 * 1.45)
+    assert wide(8) == round(wide(10) * 10 / 8)
+
+
 def test_ids_are_unique_to_a_figure_and_all_used():
     html = plot().html()
     assert html == plot().html()
