@@ -54,16 +54,21 @@ class Slide:
 
 
 def slides(of: Page) -> list[Slide]:
-    """A page's figures in order. The first is a whole pass, below the page's question."""
+    """A page's figures in order. The first is a whole pass, below the page's question.
+
+    A figure that opens the page is shown where it is explained, not twice.
+    """
     cells = json.loads(of.path.read_text(encoding="utf-8"))["cells"]
-    title, found = "", [opening(plain(HEADING.search(text(cells[0]))[1]), cells)]
+    title, found = "", {("", ""): opening(plain(HEADING.search(text(cells[0]))[1]), cells)}
     for number, cell in enumerate(cells):
         if headings := HEADING.findall(text(cell)):
             title = alone(plain(headings[-1]))
         for stored in figures(cell):
             where = (cells[:number], cells[number + 1 :])
-            found.append(made(title, stored, where))
-    return found
+            slide = made(title, stored, where)
+            found.pop((slide.takeaway, slide.figure), None)
+            found[slide.takeaway, slide.figure] = slide
+    return list(found.values())
 
 
 def opening(title: str, cells: Cells) -> Slide:
