@@ -19,6 +19,7 @@ CAPTION = (
     "true floor; dotted: that of the fit"
 )
 POINTS = 50  # of a curve
+APART = 1.1  # the least ratio of two losses whose names do not touch
 TICKS = (0.3, 0.5, 1, 2, 4)  # of the losses
 
 
@@ -56,13 +57,16 @@ def drawn(runs: Sequence[Run], found: Fit, floor: float) -> Plot:
     shortest, longest = min(run.d for run in runs), max(run.d for run in runs)
     lengths = [shortest * (longest / shortest) ** (i / POINTS) for i in range(POINTS + 1)]
     sizes = sorted({run.n for run in runs})
-    for n in sizes:
+    beside = 0.0
+    for n in reversed(sizes):  # from the lowest curve up
         ax.plot(lengths, [found.loss(n, d) for d in lengths], color=COLOURS["q"], lw=1)
-        ax.text(longest * 1.12, found.loss(n, longest), f"{n:,}", va="center", fontsize="small")
+        beside = max(found.loss(n, longest), APART * beside)
+        ax.text(longest * 1.12, beside, f"{n:,}", va="center", fontsize="small")
     ax.plot([run.d for run in runs], [run.loss for run in runs], "o", color="black", ms=4)
-    ax.axhline(floor, color="black", ls="--", lw=1)
+    ends = [shortest, longest]  # the names stand beyond
+    ax.plot(ends, [floor, floor], color="black", ls="--", lw=1)
     ax.text(shortest, floor, f"true floor {floor:.3f}", va="bottom", fontsize="small")
-    ax.axhline(found.E, color=COLOURS["q"], ls=":")
+    ax.plot(ends, [found.E, found.E], color=COLOURS["q"], ls=":")
     ax.set(xscale="log", yscale="log", xlabel="million tokens seen", ylabel="loss (nats a token)")
     ax.set_xlim(right=2 * longest)
     ax.set_ylim(bottom=0.6 * floor)
