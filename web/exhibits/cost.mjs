@@ -217,6 +217,7 @@ export function cost({ settings, state, say, sentence }) {
         points: [[intensity, reached]],
         kind: "now",
         dots: true,
+        left: true,
         name: `B = ${state.get("batch")}`,
       },
     ]);
@@ -245,7 +246,7 @@ export function cost({ settings, state, say, sentence }) {
       bars.set(
         LIMITS.map((name, id) => ({
           id,
-          name: id === now.binds ? `${name} ◂ binds` : name,
+          name: id === now.binds ? `${name} ◂\u00a0binds` : name,
           p: now.seconds[id] || 0,
           before: before ? before.seconds[id] || 0 : undefined,
         })),

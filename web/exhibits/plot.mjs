@@ -7,11 +7,12 @@ import { COPY, GATHER, move } from "./motion.mjs";
  * @typedef {{from: number, to: number, name?: string, ticks?: [number, string][],
  *   warp?: (value: number) => number}} Axis  `warp` bends it, such as Math.log10
  * @typedef {{points: [number, number][], kind?: string, name?: string, at?: number,
- *   dots?: boolean, grows?: boolean, slides?: boolean}} Curve  `kind` is a class for its look; its name
- *   stands at point `at`; it is drawn point by point, or its end slides to where it now is
+ *   dots?: boolean, left?: boolean, grows?: boolean, slides?: boolean}} Curve  `kind` is a class for its
+ *   look; its name stands at point `at`, to the left of it where a line rises on the right; it is
+ *   drawn point by point, or its end slides to where it now is
  */
 
-const ROOM = { left: 44, right: 10, top: 18, bottom: 30 };
+const ROOM = { left: 44, right: 10, top: 18, bottom: 36 };
 const FAR = 1e4; // units of the drawing, beyond any edge
 
 /**
@@ -69,7 +70,7 @@ export class Plot {
           words,
         ),
       ),
-      draw("text", { x: right, y: low + 26, "text-anchor": "end" }, x.name),
+      draw("text", { x: right, y: low + 32, "text-anchor": "end" }, x.name),
       draw("text", { x: 0, y: 11 }, y.name),
       this.inside,
       this.names,
@@ -133,7 +134,7 @@ export class Plot {
     this.inside.replaceChildren();
     this.names.replaceChildren();
     curves.forEach((curve, nth) => {
-      const { points, kind = "", name = "", at = points.length - 1, dots = false } = curve;
+      const { points, kind = "", name = "", at = points.length - 1, dots, left } = curve;
       const places = points.map((point) => this.place(point));
       const path = draw("path", { class: kind, d: `M${places.join("L")}` });
       const circles = (dots ? places : []).map(([cx, cy]) =>
@@ -156,7 +157,7 @@ export class Plot {
       }
       this.ends[nth] = end;
       const [x, y] = places[at] ?? [0, 0];
-      const anchor = x > this.width / 2 ? "end" : "start";
+      const anchor = left || x > this.width / 2 ? "end" : "start";
       const beside = { x: x + ROOM.left, y: y + ROOM.top - 6, "text-anchor": anchor, class: kind };
       if (name) this.names.append(draw("text", beside, name));
     });

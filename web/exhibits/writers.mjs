@@ -122,8 +122,9 @@ export function writers({ settings, state, model, say }) {
         ...names.map((name, n) => {
           const [from, to] = [at(way, n), at(way, n + 1)];
           const long = Math.hypot(to[0] - from[0], to[1] - from[1]);
-          const kind = to[1] < from[1] ? "machine" : "bird";
-          return { points: [from, to], kind, dots: true, name: long > LEAST ? name : "" };
+          const left = to[1] >= from[1];
+          const kind = left ? "bird" : "machine";
+          return { points: [from, to], kind, dots: true, left, name: long > LEAST ? name : "" };
         }),
       ]);
     });
