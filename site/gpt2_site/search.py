@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import chain, pairwise
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from docutils import nodes
@@ -31,7 +32,8 @@ SIGNS = {
     **{"sqrt": "√", "cdot": "·", "times": "×", "top": "ᵀ", "sum": "Σ", "infty": "∞", "approx": "≈"},
     **{"le": "≤", "ge": "≥", "to": "→", "in": "∈", "ne": "≠", "ldots": "…", "odot": "⊙"},
     **{"epsilon": "ε", "varepsilon": "ε", "mu": "μ", "sigma": "σ", "Phi": "Φ", "theta": "θ"},
-    **{"beta": "β", "gamma": "γ", "eta": "η", "tau": "τ", "lambda": "λ", "partial": "∂"},
+    **{"beta": "β", "gamma": "γ", "eta": "η", "tau": "τ", "lambda": "λ"},
+    **{"alpha": "α", "partial": "∂"},
     **dict.fromkeys(("left", "right", "quad", "qquad", "limits", "big", "Big"), ""),
 }
 
@@ -74,7 +76,7 @@ def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
             kind = "deeper"
         text = words(own)
         if tests:  # the task; what follows would give the answer away
-            text = "" if heading == "Questions" else text[:400]
+            text = "" if heading == "Questions" else shorten(text, 400, placeholder="")
         elif page == "book/questions":  # each question is a place of its own
             text = ""
         yield Entry(anchor, kind, heading, text)

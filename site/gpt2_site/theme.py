@@ -20,6 +20,7 @@ from gpt2_site import katex, strip
 from gpt2_site.addresses import colab
 from gpt2_site.chapters import Page, chapter_of, chapters, pages
 from gpt2_site.drawings import shortened
+from gpt2_site.unbroken import unbroken
 
 
 def sha256(text: str) -> str:
@@ -56,6 +57,7 @@ ROOT = THEME.parent.parent
 STATIC = THEME.parent / "static"
 EXHIBITS = ROOT / "gpt2_edu/exhibits/static"
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.S)
+REMARK = re.compile(r"^ *//.*\n", re.M)  # a line of its own in a script
 # The styles that all pages need.
 STYLES = "".join(
     COMMENT.sub("", path.read_text("utf-8"))
@@ -100,8 +102,6 @@ MARKUP = [
     (re.compile(r'<th class="head[^>]*><p></p></th>|<th scope="col"></th>'), "<td></td>"),
     # Most words of code have the colour of the text (code.css): half of a page's elements.
     (re.compile(r'<span class="(?:bp|err|n|ne|nn|o|p|vm|w)">([^<]*)</span>'), r"\1"),
-    # A heading does not break within a name.
-    (re.compile(r'(GPT-\d)(?=[^<]*<a class="headerlink")'), r'<span class="whole">\1</span>'),
     # A heading's own link is for the pointer; by keyboard "On this page" has the same ones.
     (re.compile(r'<a class="headerlink"'), r'\g<0> aria-hidden="true" tabindex="-1"'),
     # A wide table scrolls in a box of its own.
@@ -132,10 +132,10 @@ def opening(doctree: nodes.document | None) -> str:
 
 def promised(doctree: nodes.document) -> str:
     """What a neighbouring page is about: the question that a chapter opens with, or a sentence."""
-    sentences = re.findall(r"[^.?!]+[.?!](?=\s|$)", opening(doctree))
+    sentences = re.findall(r"\S.*?[.?!](?=\s|$)", opening(doctree))
     asked = [sentence for sentence in sentences if sentence.endswith("?")]
     told = [sentence for sentence in sentences if len(sentence) > 20]
-    return (asked[-1:] or told[:1] or [""])[0].strip()
+    return (asked[-1:] or told[:1] or [""])[0]
 
 
 def linkable(body: str) -> str:
@@ -173,7 +173,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     if "body" in context:
         for written, meant in MARKUP:
             context["body"] = written.sub(meant, context["body"])
-        context["body"] = linkable(shortened(context["body"]))
+        context["body"] = linkable(unbroken(shortened(context["body"])))
     told = {f"notebooks/{one.name}": one for one in pages()}
     if one := told.get(page.replace("practice/", "")):
         context["chapter"] = one.number
@@ -259,7 +259,9 @@ def join(app: Sphinx, error: Exception | None) -> None:
     out = Path(app.outdir)
     (out / "_static" / "styles.css").write_text(STYLES, encoding="utf-8")
     for name, scripts in SCRIPTS.items():
-        texts = [later(script, (out / script).read_text("utf-8")) for script in scripts]
+        texts = [
+            later(script, REMARK.sub("", (out / script).read_text("utf-8"))) for script in scripts
+        ]
         (out / name).write_text("\n;\n".join(texts), encoding="utf-8")
     for name, sheets in SHEETS.items():
         styles = {sheet: (out / sheet).read_text("utf-8") for sheet in sheets}

@@ -10,14 +10,17 @@
   const MANY = 60;
   const { find, plain, readIndex } = globalThis.gpt2Rank;
 
+  // A text's first characters, up to the end of a word.
+  function begun(text, most) {
+    return text.length > most ? `${text.slice(0, most + 1).replace(/\s+\S*$/, "")} …` : text;
+  }
+
   // The part of a text around the first word that was found.
   function snippet({ text, inText }, words) {
     const at = Math.min(...words.map((word) => inText.indexOf(word)).filter((i) => i >= 0));
-    if (!Number.isFinite(at)) return text.slice(0, 120) + (text.length > 120 ? " …" : "");
+    if (!Number.isFinite(at)) return begun(text, 120);
     const from = at < 50 ? 0 : text.lastIndexOf(" ", at - 30) + 1;
-    return (
-      (from ? "… " : "") + text.slice(from, from + 140) + (text.length > from + 140 ? " …" : "")
-    );
+    return (from ? "… " : "") + begun(text.slice(from), 140);
   }
 
   // A single letter is found as a word only: sqrt d has no d in "divided".

@@ -86,15 +86,17 @@
     else near.observe(exhibit);
   }
 
-  // A box that scrolls can be reached and scrolled by keyboard.
+  // A box that scrolls can be reached and scrolled by keyboard. A formula grows when its face comes,
+  // and its box does not.
   const boxes = new ResizeObserver((entries) => {
     for (const { target } of entries) {
-      if (target.scrollWidth > target.clientWidth + 1) target.setAttribute("tabindex", "0");
-      else target.removeAttribute("tabindex");
+      const box = target.closest(".katex-display") ?? target;
+      if (box.scrollWidth > box.clientWidth + 1) box.setAttribute("tabindex", "0");
+      else box.removeAttribute("tabindex");
     }
   });
   for (const box of document.querySelectorAll(
-    "article :is(.scroll, pre, .output, .g2-scroll, .g2-ledger, .g2-parity, .katex-display, div.math)",
+    "article :is(.scroll, pre, .output, .g2-scroll, .g2-ledger, .g2-parity, .katex-display, .katex-display .base)",
   )) {
     boxes.observe(box);
   }
@@ -165,12 +167,13 @@
           else seen.delete(target.id);
         }
         const last = [...links.keys()].filter((id) => seen.has(id)).at(-1);
-        if (!last) return;
+        // Above the first section none is read; below the last one it stays marked.
+        if (!last && !entries.some(({ boundingClientRect: box }) => box.top > 0)) return;
         for (const [id, link] of links) {
           if (id === last) link.setAttribute("aria-current", "true");
           else link.removeAttribute("aria-current");
         }
-        if (here) keep(`${pageInBook}#${last}`, links.get(last)?.textContent ?? null);
+        if (here && last) keep(`${pageInBook}#${last}`, links.get(last)?.textContent ?? null);
       },
       { rootMargin: "-15% 0px -70% 0px" },
     );

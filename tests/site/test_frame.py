@@ -139,6 +139,21 @@ def test_the_section_that_is_read_is_marked_and_offered_on_the_front_page(page, 
     page.wait_for_url(f"**/{HEADS}#{anchor}")
 
 
+def test_above_the_first_section_none_is_marked(page):
+    marked = page.locator(".here-is [aria-current]")
+    page.locator("article section section").nth(2).evaluate("(s) => s.scrollIntoView()")
+    expect(marked).to_have_count(1)
+    page.evaluate("scrollTo(0, 0)")
+    expect(marked).to_have_count(0)
+
+
+def test_a_neighbour_is_named_in_one_line_with_its_number(page):
+    number = page.locator(".onward .next .section-number")
+    assert number.evaluate("(e) => getComputedStyle(e).display") == "inline"
+    size = "(e) => getComputedStyle(e).fontSize"
+    assert number.evaluate(size) == page.locator(".onward .next").evaluate(size)
+
+
 @pytest.mark.parametrize(
     "kept", ["{", thorough("null"), '{"place": "https://example.org/"}', thorough("[]")]
 )

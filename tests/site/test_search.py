@@ -133,6 +133,14 @@ def test_the_address_says_what_is_looked_for(answers):
     assert overflowing(answers) == []
 
 
+def test_what_is_shown_of_a_place_ends_with_a_word(answers, site):
+    ask(answers, "attention")
+    shown = answers.locator("#search-results span").all_inner_texts()
+    cut = [text.removesuffix("…").removeprefix("… ") for text in shown if text.endswith(" …")]
+    index = (site / "_static" / "find-index.js").read_text("utf-8").replace('\\"', '"')
+    assert len(cut) > 20 and [text for text in cut if text not in index] == []
+
+
 def test_by_keyboard_from_any_page(opened):
     page = opened(f"notebooks/{find('heads').name}.html")
     page.keyboard.press("/")

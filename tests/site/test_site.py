@@ -264,6 +264,16 @@ def test_a_chapter_says_what_it_is_about_and_what_comes_next(soup):
     assert all(len(page.select_one(".onward .next span").get_text().split()) > 5 for page in found)
 
 
+def test_what_comes_next_is_told_in_whole_sentences(soup, page_names):
+    told = {
+        name: soup(name).select_one(".onward .next span:not(.section-number)")
+        for name in page_names
+    }
+    texts = {name: span.get_text() for name, span in told.items() if span}
+    assert "config.json" in texts["book/scale"]
+    assert [text for text in texts.values() if not re.match(r"[“‘(]?[A-Z0-9]", text)] == []
+
+
 def test_the_map_of_the_site_names_every_page_once(site, page_names):
     space = {"s": "http://www.sitemaps.org/schemas/sitemap/0.9"}
     found = [e.text for e in xml.parse(site / "sitemap.xml").findall(".//s:loc", space)]

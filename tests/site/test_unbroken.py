@@ -1,0 +1,103 @@
+"""Lines break between words, and not within a name, a number's noun or a formula's comma."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from gpt2_site.chapters import find, pages
+from gpt2_site.katex import cut
+from gpt2_site.unbroken import unbroken
+from tests.site.waiting import OPEN, until
+
+RESIDUAL = f"notebooks/{find('residual').name}.html"
+# Each text that begins a line: a comma after a formula or code, a name's number, a piece of code.
+PARTED = r"""() => {
+  const found = [];
+  const rects = (node, from, to) => {
+    const range = document.createRange();
+    range.setStart(node, from);
+    range.setEnd(node, to);
+    return [...range.getClientRects()].filter((r) => r.width);
+  };
+  for (const one of document.querySelectorAll("article :is(.whole, code .pre:not(.long))")) {
+    if (!one.checkVisibility() || one.closest("svg")) continue;
+    const boxes = [...one.getClientRects()];
+    if (boxes.at(-1).top > boxes[0].bottom) found.push(one.textContent);
+    const next = one.closest("code")?.nextSibling;
+    if (next?.nodeType !== 3 || !/^[.,;:]/.test(next.data) || one.nextSibling) continue;
+    const [comma] = rects(next, 0, 1);
+    if (comma && comma.top > boxes.at(-1).bottom) found.push(`${one.textContent} ,`);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("GPT-2’s size", '<span class="whole">GPT-2</span>’s size'),
+        ("see chapter\n13 and Figures 4.1", "see chapter\xa013 and Figures\xa04.1"),
+        ('chapter <a href="x">5</a>', 'chapter\xa0<a href="x">5</a>'),
+        ("up by 5.9 %.", "up by 5.9\xa0%."),
+        ("a chapter about 5", "a chapter about 5"),
+        ('<a title="GPT-2, chapter 5">it</a>', '<a title="GPT-2, chapter 5">it</a>'),
+        ("<pre>7 % GPT-2</pre>", "<pre>7 % GPT-2</pre>"),
+        ("<code><i>GPT-2</i> 5 %</code>", "<code><i>GPT-2</i> 5 %</code>"),
+        ("<svg><text>5 %</text></svg>", "<svg><text>5 %</text></svg>"),
+        ("<gpt2-crane>GPT-2</gpt2-crane>", "<gpt2-crane>GPT-2</gpt2-crane>"),
+    ],
+)
+def test_names_and_numbers_stay_whole_outside_code(written, meant):
+    assert unbroken(written) == meant
+
+
+def test_a_class_that_is_ruled_out_need_not_occur():
+    """Hats stand above their letters by such a rule of KaTeX's."""
+    rule = ".katex .accent .accent-body:not(.accent-full){width:0}"
+    own = [frozenset({name}) for name in ("katex", "accent", "accent-body")]
+    assert cut(rule, own) == (rule, "")
+    assert cut(rule, own[:2]) == ("", "")
+
+
+def test_a_hat_is_above_its_letter(opened, soup):
+    name = next(p.name for p in pages() if soup(f"notebooks/{p.name}").select(".accent-body"))
+    page = opened(f"notebooks/{name}.html")
+    page.evaluate(OPEN)
+    hats = page.locator(".katex .accent-body:not(.accent-full)")
+    assert hats.count() and {hat.evaluate("(h) => h.clientWidth") for hat in hats.all()} == {0}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("slug", ["residual", "block", "training"])
+def test_no_line_begins_within_a_name_or_with_a_comma(opened, slug, width):
+    page = opened(f"notebooks/{find(slug).name}.html", viewport={"width": width, "height": 900})
+    page.evaluate(OPEN)
+    assert page.locator(".whole").count() > 3
+    assert page.evaluate(PARTED) == []
+
+
+def test_formulas_keep_their_commas(soup):
+    page = soup(RESIDUAL.removesuffix(".html"))
+    loose = [
+        math.select_one("annotation").get_text()
+        for math in page.select("article span.math")
+        if re.match(r"[.,;:!?)]", str(math.next_sibling or ""))
+        and not math.find_parent(class_="whole")
+    ]
+    assert page.select(".whole > .math") and all(len(formula) > 12 for formula in loose), loose
+
+
+def test_a_formula_that_goes_on_fades_and_scrolls_by_keyboard(opened):
+    page = opened(
+        f"notebooks/{find('attention').name}.html", viewport={"width": 390, "height": 844}
+    )
+    page.evaluate(OPEN)
+    all_of_them = "[...document.querySelectorAll('.katex-display')]"
+    wide = f"{all_of_them}.filter((e) => e.scrollWidth > e.clientWidth + 1)"
+    until(page, f"{wide}.length && {wide}.every((e) => e.tabIndex === 0)")
+    page.evaluate(f"{wide}[0].dataset.wide = ''")
+    expect(page.locator("[data-wide]")).to_have_css("animation-name", "more-beside")
+    assert page.locator("[data-wide]").evaluate("(e) => getComputedStyle(e).maskImage") != "none"
