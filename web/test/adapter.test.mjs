@@ -89,6 +89,7 @@ test.each([
   [{ config: config({ r: 0 }) }, "give r as a whole number, not 0"],
   [{ config: config({ lora_alpha: "8" }) }, 'give lora_alpha as a number, not "8"'],
   [{ config: config({ r: 4 }) }, "lora_A.weight is 3 × 21, not 4 × 21"],
+  [{ config: config({ r: 2 }) }, "lora_A.weight is 3 × 21, not 2 × 21"],
   [{ weights: bytes(FIRST.weights).subarray(0, 900) }, "cut off"],
   [{ weights: tensors(renamed("h.7.attn.c_attn.lora_A.weight")) }, "only one of lora_A and lora_B"],
   [{ weights: tensors(renamed(A.replace("lora_A", "lora_C"))) }, "is no part of a LoRA of it"],
