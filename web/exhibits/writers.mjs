@@ -51,7 +51,7 @@ export function writers({ settings, state, model, say }) {
     label: "the vectors, head to tail",
     x: { from: LEFT, to: RIGHT, name: "the rest of the sum" },
     y: { from: -UP, to: UP },
-    height: 262,
+    height: 268,
   });
   const meaning = make("span");
   /** @type {Map<string, Float32Array>} */

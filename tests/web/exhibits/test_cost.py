@@ -105,7 +105,7 @@ def dots(shown) -> list[tuple[float, float]]:
     """FLOP for each byte and FLOP/s of the dots in the roof's drawing; the last is the step."""
     read = "all => all.map((c) => [c.getAttribute('cx'), c.getAttribute('cy')].map(Number))"
     places = shown.ready().element.locator(".plot circle").evaluate_all(read)
-    return [(10 ** (5 * x / 286 - 1), 10 ** (17 - 8 * y / 172)) for x, y in places]
+    return [(10 ** (5 * x / 286 - 1), 10 ** (17 - 8 * y / 166)) for x, y in places]
 
 
 @pytest.mark.thorough
