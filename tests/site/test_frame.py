@@ -147,7 +147,8 @@ def test_above_the_first_section_none_is_marked(page):
     expect(marked).to_have_count(0)
 
 
-def test_a_neighbour_is_named_in_one_line_with_its_number(page):
+def test_a_neighbour_is_named_in_one_line_with_its_number(opened):
+    page = opened(f"notebooks/practice/{find('embeddings').name}.html")
     number = page.locator(".onward .next .section-number")
     assert number.evaluate("(e) => getComputedStyle(e).display") == "inline"
     size = "(e) => getComputedStyle(e).fontSize"

@@ -47,6 +47,11 @@ PARTED = r"""() => {
         ("<pre>7 % GPT-2</pre>", "<pre>7 % GPT-2</pre>"),
         ("<code><i>GPT-2</i> 5 %</code>", "<code><i>GPT-2</i> 5 %</code>"),
         ("<svg><text>5 %</text></svg>", "<svg><text>5 %</text></svg>"),
+        ("<td><p>20 of them</p></td><td><p>and more of all</p></td>",) * 2,
+        (
+            f"<td><p>{'a <b>cell</b>' * 7}</p></td>",
+            f'<td class="wordy"><p>{"a <b>cell</b>" * 7}</p></td>',
+        ),
         ("<gpt2-crane>GPT-2</gpt2-crane>", "<gpt2-crane>GPT-2</gpt2-crane>"),
     ],
 )
@@ -88,6 +93,13 @@ def test_formulas_keep_their_commas(soup):
         and not math.find_parent(class_="whole")
     ]
     assert page.select(".whole > .math") and all(len(formula) > 12 for formula in loose), loose
+
+
+def test_a_column_of_words_is_not_one_word_wide(opened):
+    page = opened("book/gpu.html", viewport={"width": 1280, "height": 900})
+    cells = page.locator("#what-was-measured td.wordy")
+    assert cells.count() > 10
+    assert min(cell.bounding_box()["width"] for cell in cells.all()) >= 192
 
 
 def test_a_formula_that_goes_on_fades_and_scrolls_by_keyboard(opened):
