@@ -44,7 +44,7 @@ class Plot(Exhibit):
         self.caption, self.alt = caption, alt
         self.inches = fig.get_figwidth()
         self.drawing, self.box = _to_svg(fig)
-        written = [text.get_fontsize() for text in fig.findobj(Text) if text.get_text()]
+        written = [float(text.get_fontsize()) for text in fig.findobj(Text) if text.get_text()]
         self.smallest = min([BODY, *written])  # in points
         plt.close(fig)
 
