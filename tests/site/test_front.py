@@ -96,7 +96,10 @@ def test_all_chapters_are_one_click_away(soup):
 
 
 def test_the_four_ways_to_begin_are_buttons_side_by_side(soup):
-    ways = {link.text: link["href"] for link in soup("book/index").select(".begin > a")}
+    ways = {
+        link.text.replace("\xa0", " "): link["href"]
+        for link in soup("book/index").select(".begin > a")
+    }
     assert ways == {
         "Start chapter 1": "../notebooks/01_tokens.html",
         "GPT-2 in an hour": "hour.html",
