@@ -44,8 +44,8 @@ class Plot(Exhibit):
         self.caption, self.alt = caption, alt
         self.inches = fig.get_figwidth()
         self.drawing, self.box = _to_svg(fig)
-        written = [float(text.get_fontsize()) for text in fig.findobj(Text) if text.get_text()]
-        self.smallest = min([BODY, *written])  # in points
+        words = [one for one in fig.findobj() if isinstance(one, Text) and one.get_text()]
+        self.smallest = min([BODY, *(float(one.get_fontsize()) for one in words)])  # in points
         plt.close(fig)
 
     def __repr__(self) -> str:
