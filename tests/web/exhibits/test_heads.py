@@ -36,7 +36,7 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     shown = exhibit("heads", text=RIVER, head="1.0", rivals=[" ate", " lifted"])
     before = shown.bars()
     shown.element.get_by_role("button", name="1.2", exact=True).click()
-    assert shown.element.locator(".thumbs [aria-pressed=true]").all_inner_texts() == ["1.2"]
+    assert shown.ready().element.locator(".thumbs [aria-pressed=true]").all_inner_texts() == ["1.2"]
     after = shown.bars()
     expected = crane.next(crane.trace(RIVER, cut("1.2"))["logits"], 1024)
     assert after == pytest.approx({name: expected[name] for name in after}, abs=1e-3)
