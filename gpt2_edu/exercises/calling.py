@@ -309,7 +309,7 @@ def _check_depth(value: Any) -> None:
             return
         parts = (part for x in lists for part in (x.values() if isinstance(x, dict) else x))
         lists = list({id(part): part for part in parts if not isinstance(part, Tensor)}.values())
-    raise ValueError("lists in lists in lists: is one in itself?")
+    raise ValueError(f"lists are nested more than {DEEPEST} deep: does one contain itself?")
 
 
 @contextlib.contextmanager
