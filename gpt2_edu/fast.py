@@ -402,7 +402,7 @@ class Compiled(Cached):
     def one_token(self, ids: Tensor, code: str) -> Tensor:
         """Logits (B, V) after ids (B,)."""
         assert code  # which is read here, so that the compiler compiles again when it changes
-        return super().predict(ids.unsqueeze(1))
+        return self.pass_on(ids.unsqueeze(1))
 
     def predict(self, new: Tensor) -> Tensor:
         self.cache.claim(self.model, new)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .cache import KVCache
 from .checks import (
@@ -31,6 +32,9 @@ Choice = Callable[[Tensor], Tensor]  # logits (B, V) → ids (B,)
 Predictor = Callable[[Tensor], Tensor]  # the texts so far (B, T) → logits (B, V)
 Model = Any  # a GPT2, or any function from ids (B, T) to logits (B, T, V), or to (logits, loss)
 
+# Without cuDNN, which makes a new plan for each length of the keys: 4 ms a block, at every token.
+UNPLANNED = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+
 
 # ---- Predictors --------------------------------------------------------------------------------
 
@@ -45,11 +49,12 @@ class Recompute:
     def __call__(self, idx: Tensor) -> Tensor:
         forgotten = max(idx.size(1) - self.window, 0) if self.window else 0
         idx, padding = idx[:, forgotten:], self.padding
-        if self.plain:
-            return last_logits(self.model(idx))
-        if padding is not None:
-            padding = (padding - forgotten).clamp(min=0)
-        return last_logits(self.model(idx, padding=padding, last_only=True))
+        with sdpa_kernel(UNPLANNED):
+            if self.plain:
+                return last_logits(self.model(idx))
+            if padding is not None:
+                padding = (padding - forgotten).clamp(min=0)
+            return last_logits(self.model(idx, padding=padding, last_only=True))
 
 
 class Cached:
@@ -79,6 +84,11 @@ class Cached:
 
     def predict(self, new: Tensor) -> Tensor:
         """Logits (B, V) after new tokens (B, T), which join the cache."""
+        with sdpa_kernel(UNPLANNED):
+            return self.pass_on(new)
+
+    def pass_on(self, new: Tensor) -> Tensor:
+        """The same by whichever kernel of attention torch would choose."""
         output = self.model(new, cache=self.cache, padding=self.padding, last_only=True)
         return last_logits(output)
 

@@ -12,14 +12,12 @@ import multiprocessing
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import pytest
 import torch
 from torch._dynamo.utils import counters
-from torch.nn.attention import SDPBackend
 
 from benchmarks import common, contenders, gpu, memory, own_text, rungs
 
@@ -147,8 +145,6 @@ def test_gpu_runs_as_a_file_too():
 @pytest.mark.thorough
 def test_what_needs_a_gpu_runs_here_at_tiny_sizes(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(contenders, "has_transformers", lambda: False)  # to be quick
-    few = dict(list(rungs.rungs(torch.bfloat16).items())[:2])  # each is tried below
-    monkeypatch.setattr(rungs, "rungs", lambda dtype: dict(few))
     monkeypatch.setattr(torch, "compile", as_it_is)
     path = tmp_path / "gpu.json"
     assert gpu.main(["--quick", "--device", "cpu", "--json", str(path)]) == 0, capsys.readouterr()
@@ -252,8 +248,6 @@ def test_both_models_are_the_same_size_and_generate_as_much_without_dropout():
 
 
 def three_steps(rung, dtype):
-    if rung.only_on_gpu and rung.change:  # here with a kernel that a processor has
-        rung = replace(rung, change=partial(rungs.pin_attention, backend=SDPBackend.MATH))
     model = contenders.ours(contenders.TINY, CPU)
     model.use_attention("fused")
     idx = common.random_ids(3, 32, contenders.TINY.vocab_size, CPU)
