@@ -25,7 +25,7 @@ from torch.nn import functional as F
 
 from .cache import KVCache
 from .generation import Cached
-from .language_model import LanguageModel
+from .language_model import LanguageModel, modules_of
 from .machine.device import huge_pages, require_compiler
 from .machine.messages import join_some, short_repr
 from .quantize import QuantizedLinear, from_bytes, is_plain
@@ -416,7 +416,7 @@ class Compiled(Cached):
 
 def code_of(model: nn.Module) -> str:
     """What changes when a class or a hook of a model does, which torch.compile does not notice."""
-    modules = list(model.modules())
+    modules = modules_of(model)
     classes = {type(module) for module in modules}
     hooks = [
         hook

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from gpt2_edu import GPT2, load_tokenizer
-from gpt2_edu.language_model import eval_mode
+from gpt2_edu.language_model import eval_mode, modules_of
 from gpt2_edu.model import MLP
 from gpt2_edu.web import save_for_page
 from gpt2_edu.weights import BUNDLED
@@ -93,6 +93,12 @@ def test_eval_mode_gives_every_module_back_its_own_mode(model):
     with eval_mode(model):
         assert not any(modes(model).values())
     assert modes(model) == before and len(set(before.values())) == 2
+
+
+def test_the_quick_list_of_modules_leaves_none_out(model):
+    model.register_module("nothing", None)
+    model.empty = nn.ModuleList()
+    assert set(modules_of(model)) == set(model.modules())
 
 
 def test_eval_mode_restores_after_an_error(model):
