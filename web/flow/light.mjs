@@ -12,7 +12,7 @@ export function lightens(picture) {
     for (const one of /** @type {NodeListOf<SVGElement>} */ (picture.querySelectorAll("[data-of]")))
       one.toggleAttribute("data-lit", one.dataset.of === of);
   };
-  const plays = () => picture.parentElement?.classList.contains("plays");
+  const plays = () => Boolean(picture.closest(".plays"));
   const on = (/** @type {Event} */ { target }) => {
     const of = /** @type {SVGElement} */ (target).closest?.("[data-of]")?.getAttribute("data-of");
     light((!plays() && of) || "");

@@ -68,6 +68,8 @@ export class Player {
     this.line = make("div", { class: "soft flow-line" }, make("b", {}, verb), told, ...more);
     this.says = make("p");
     this.result = make("div", { class: "flow-result" }, this.buttons[1], this.says);
+    /** The result stays at the edge of a phone's screen as long as the picture is there, and no longer. */
+    this.element = make("div", { class: "flow-frame" }, stage.element, this.result);
     /** @type {(Node | string)[]} */
     this.answer = []; // that it holds where nothing is played
   }
@@ -83,7 +85,7 @@ export class Player {
     this.began = 0;
     this.byItself = false;
     this.name("play");
-    this.stage.element.classList.remove("plays");
+    this.element.classList.remove("plays");
     this.stage.veil.dataset.says = "";
     this.says.replaceChildren(...this.answer);
     const { end } = this;
@@ -129,7 +131,7 @@ export class Player {
     const { stage } = this;
     const times = timetable(this.nLayer);
     this.name("stop");
-    stage.element.classList.add("plays"); // what comes of it is not told yet
+    this.element.classList.add("plays"); // what comes of it is not told yet
     return new Promise((done) => {
       this.end = () => done(false);
       this.began = performance.now();

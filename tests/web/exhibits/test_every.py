@@ -164,6 +164,40 @@ def test_a_finger_is_enough(kind_of, kind, part, query):
     shown.stands()
 
 
+# While the exhibit comes up from below a phone's screen: what sticks leaves its place, and the texts
+# before it that it covers. The picture of the whole is longer than a screen, and shows below it.
+UNDER = """(exhibit) => {
+  document.body.style.marginTop = "100vh";
+  const all = [...exhibit.querySelectorAll("*")];
+  const sticky = all.filter((e) => getComputedStyle(e).position === "sticky" && e.offsetHeight);
+  const told = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+  const texts = all.filter((e) => told(e) && e.checkVisibility() && !e.matches(".flow-stage *, .aloud"));
+  const [places, covered] = [new Set(), new Set()];
+  const high = exhibit.getBoundingClientRect().bottom;
+  for (let y = 0; y < high; y += 40) {
+    scrollTo(0, y);
+    for (const one of sticky) {
+      const { top, bottom } = one.getBoundingClientRect();
+      places.add(Math.round(top - exhibit.getBoundingClientRect().top));
+      for (const text of texts) {
+        const { top: over, bottom: under } = text.getBoundingClientRect();
+        const before = one.compareDocumentPosition(text) === Node.DOCUMENT_POSITION_PRECEDING;
+        if (before && over < bottom - 1 && under > top + 1) covered.add(text.textContent);
+      }
+    }
+  }
+  return [places.size > sticky.length, [...covered]];
+}"""
+
+
+@pytest.mark.parametrize("kind", ["cost", "flow", "museum", "sampling"])
+def test_what_sticks_on_a_phone_covers_nothing_that_comes_before_it(exhibit, kind):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+    settings = {"text": MARSH, "chips": [CITY], **SETTINGS.get(kind, {})}
+    shown = exhibit(kind, first="Move it. What changes?", context=phone, **settings)
+    assert shown.element.evaluate(UNDER) == [True, []]
+
+
 # Ten changes within a frame and ten a few milliseconds apart, each told before the next.
 MANY = """async (part, act) => {
   const { x, y } = part.getBoundingClientRect();

@@ -769,7 +769,7 @@ def test_a_head_under_the_pointer_lights_its_ribbons(picture):
     assert shown.element.locator("[data-lit]").count() == 0
     shown.element.locator(".flow-play").click()
     part.dispatch_event("pointerover")  # the page goes along under it
-    assert shown.element.locator(".flow-stage.plays").count() == 1
+    assert shown.element.locator(".plays > .flow-stage").count() == 1
     assert shown.element.locator("[data-lit]").count() == 0
 
 

@@ -82,7 +82,7 @@ def test_the_first_page_shows_it_at_once_on_every_visit(exhibit, mine, motion):
         shares = shown.element.locator(".next .p").all_text_contents()
         assert shares == ["< 0.01" if p < 0.005 else f"{p:.2f}" for p in expected(model)]
         assert shown.page.evaluate("sessionStorage['gpt2-edu played']") is None
-        assert shown.page.locator(".flow-stage.plays").count() == 0
+        assert shown.page.locator(".plays > .flow-stage").count() == 0
         assert shown.status == ""  # it says above who answers
 
 
