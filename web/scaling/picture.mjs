@@ -21,6 +21,8 @@ const FRAME = { left: 46, right: 50, top: 26, bottom: 34 }; // px beside the box
 const HALF_ABOVE = 0.7; // of the way up
 const LINE = 14; // px between two labels
 const WIDE = 40; // of a label
+const LONG = 85; // of that of a floor
+const BEGINS = 0.03; // of an edge, the label of a floor: the curves are high there
 const HALF = 45; // degrees, from where on the sizes are seen side by side
 const LEVELS = [0.5, 0.6, 0.7, 0.8, 1, 1.2, 1.5, 2, 3, 4, 5, 6]; // of equal loss
 
@@ -58,19 +60,21 @@ export function picture(shown) {
 
   /** @param {number} by  px, from the line to the label */
   function truth(by) {
-    return plane("floor", floor, `true floor ${nats(floor)}`, 0.42, by);
+    return plane("floor", floor, `true floor ${nats(floor)}`, by);
   }
   /** @param {number} by */
   function fitted(by) {
-    return plane("fitted", form.E, `E = ${nats(form.E)}`, 0.1, by);
+    return plane("fitted", form.E, `E = ${nats(form.E)}`, by);
   }
-  /** @param {string} kind @param {number} height @param {string} words @param {number} share  of an edge @param {number} by */
-  function plane(kind, height, words, share, by) {
+  /** @param {string} kind @param {number} height @param {string} words @param {number} by */
+  function plane(kind, height, words, by) {
     const [[n0, n1], [d0, d1]] = [limits.n, limits.d];
     const at = (/** @type {number} */ n, /** @type {number} */ d) => scene.place(n, d, height);
     const [a, b, c, d] = [at(n0, d0), at(n0, d1), at(n1, d1), at(n1, d0)];
     const front = view.turn < HALF ? [a, b] : [b, c];
-    const [x, y] = [0, 1].map((i) => front[0][i] + share * (front[1][i] - front[0][i]));
+    const [x, y] = [0, 1].map((i) => front[0][i] + BEGINS * (front[1][i] - front[0][i]));
+    const slope = (front[1][1] - front[0][1]) / (front[1][0] - front[0][0]);
+    const off = by + LONG * (by < 0 ? Math.min(0, slope) : Math.max(0, slope)); // of its own line
     const below = height < limits.loss[0] ? " (below)" : "";
     // Each edge is a line of its own, so that dashes of two that are seen as one coincide.
     const edges = [
@@ -83,7 +87,7 @@ export function picture(shown) {
       .join("");
     const lines = svg`<path class="plane ${kind}" d=${path([a, b, c, d], true)} />
       <path class=${kind} d=${edges} />`;
-    const label = svg`<text class=${kind} x=${x} y=${y + by} opacity=${seen.loss}>${words}${below}</text>`;
+    const label = svg`<text class=${kind} x=${x} y=${y + off} opacity=${seen.loss}>${words}${below}</text>`;
     return { lines, label }; // nothing but the points lies on its label
   }
 }
@@ -137,17 +141,22 @@ function curves(scene, { form, cells }) {
 function levels(scene, form) {
   const { above } = scene.seen;
   if (above < 0.3) return "";
+  const [[n0, n1], [d0, d1]] = [scene.limits.n, scene.limits.d];
   return LEVELS.map((level) => {
-    const way = steps(scene.limits.n, FINE).flatMap((n) => {
+    const way = steps([n0, n1], FINE).flatMap((n) => {
       const rest = level - form.E - form.A / n ** form.alpha;
       const d = rest > 0 ? (form.B / rest) ** (1 / form.beta) : Infinity;
-      return d >= scene.limits.d[0] && d <= scene.limits.d[1] ? [/** @type {Pair} */ ([n, d])] : [];
+      return d >= d0 && d <= d1 ? [/** @type {Pair} */ ([n, d])] : [];
     });
+    const last = (form.A / (level - form.E - form.B / d0 ** form.beta)) ** (1 / form.alpha);
+    const beside = last > n0 && last < n1; // it ends at the shortest runs, and so does its label
+    if (beside) way.push([last, d0]);
     if (way.length < 2) return "";
     const places = way.map(([n, d]) => scene.place(n, d, level));
     const [x, y] = places[places.length - 1];
+    const [left, up, anchor] = beside ? [x - 4, y + 4, "end"] : [x, y - 3, "middle"];
     return svg`<path class="level" d=${path(places)} opacity=${above.toFixed(2)} />
-      ${above > 0.9 ? svg`<text class="level" x=${x} y=${y - 3} text-anchor="middle">${level}</text>` : ""}`;
+      ${above > 0.9 ? svg`<text class="level" x=${left} y=${up} text-anchor=${anchor}>${level}</text>` : ""}`;
   });
 }
 
@@ -215,7 +224,7 @@ function axes(scene, { form, cells, limits, view, width, height }) {
     ${
       side
         ? svg`<text x=${atSizes[0] + 12} y=${Math.min(height - 3, atSizes[1] + 34)} text-anchor="middle">parameters</text>`
-        : svg`<text x=${width} y=${Math.max(10, Math.min(...heights) - LINE - 4)} text-anchor="end">parameters</text>`
+        : svg`<text x=${width} y=${above > HALF_ABOVE ? 10 : Math.max(10, Math.min(...heights) - LINE - 4)} text-anchor="end">parameters</text>`
     }
   </g>`;
 }
