@@ -166,18 +166,3 @@ export function fromMerges(bytes, pairs) {
   }
   return new Tokenizer(tokens);
 }
-
-/**
- * How a text's tokens came about: of each piece the ids after every round of merging.
- * @param {Tokenizer} tokenizer
- * @param {string} text
- * @returns {number[][][]}  piece → round → ids
- */
-export function mergeHistory(tokenizer, text) {
-  return Array.from(text.matchAll(PATTERN), ([piece]) => {
-    /** @type {number[][]} */
-    const rounds = [];
-    tokenizer.merge(toBytes(piece), (ids) => rounds.push(ids));
-    return rounds;
-  });
-}

@@ -38,7 +38,6 @@ export class Board {
     this.onCut = onCut;
     this.least = least;
     this.onCell = onCell;
-    this.label = label;
     this.corner = corner;
     this.decimals = decimals;
     this.place = { row: 0, column: 0 };
@@ -210,22 +209,19 @@ export class Board {
 /**
  * A map without numbers: one pixel a cell, enlarged by the browser.
  * @param {HTMLCanvasElement} canvas
- * @param {ArrayLike<number>} values  row by row
- * @param {number} [columns]  if it is not square
- * @param {number} [scale]  the value of the deepest colour
+ * @param {ArrayLike<number>} values  (n, n), row by row
  */
-function thumb(canvas, values, columns = Math.round(Math.sqrt(values.length)), scale = 1) {
-  const rows = values.length / columns;
-  if (canvas.width !== columns) canvas.width = columns;
-  if (canvas.height !== rows) canvas.height = rows;
+function thumb(canvas, values) {
+  const n = Math.sqrt(values.length);
+  if (canvas.width !== n) canvas.width = canvas.height = n;
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const style = getComputedStyle(canvas);
   const [up, down] = ["--thumb", "--thumb-down"].map((name) =>
     style.getPropertyValue(name).trim().split(" ").map(Number),
   );
-  const picture = context.createImageData(columns, rows);
+  const picture = context.createImageData(n, n);
   for (let i = 0; i < values.length; i++) {
-    const share = Number.isFinite(values[i]) ? Math.min(1, Math.abs(values[i] / scale)) : 0;
+    const share = Number.isFinite(values[i]) ? Math.min(1, Math.abs(values[i])) : 0;
     picture.data.set([...(values[i] < 0 ? down : up), Math.round(255 * share)], 4 * i);
   }
   context.putImageData(picture, 0, 0);

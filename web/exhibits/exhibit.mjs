@@ -43,7 +43,7 @@ const NO_ANSWER = "The model has not answered for ten seconds. “reset” start
 
 export class Exhibit extends HTMLElement {
   /** @type {Kind} */
-  static kind = () => ({ nodes: [], show: () => {}, table: noTable });
+  static kind;
   static needsModel = true;
   static takesLlama = false;
   /** @type {(settings: Record<string, any>) => boolean | Promise<boolean>} */
@@ -59,7 +59,6 @@ export class Exhibit extends HTMLElement {
     this.aloud = make("p", { class: "aloud", role: "status" });
     this.status = make("p", { class: "status" }); // what went wrong, or takes long
     this.awake = false;
-    this.took = 0; // milliseconds from the last change to the picture
     this.round = 0;
     this.timer = 0;
     this.leave = () => {};
@@ -204,7 +203,6 @@ export class Exhibit extends HTMLElement {
   async update() {
     const round = ++this.round;
     const latest = () => round === this.round && this.isConnected;
-    const began = performance.now();
     this.dataset.state = "busy";
     const slow = [
       setTimeout(() => latest() && this.complain("The model computes …"), PATIENCE),
@@ -216,7 +214,6 @@ export class Exhibit extends HTMLElement {
       const plain = !this.own.needsModel || this.parts?.names;
       this.complain(plain ? "" : remarkOn(this.state.texts) || whoAnswers());
       this.dataset.state = "ready";
-      this.took = performance.now() - began;
       this.first?.follow();
       this.writeTable();
     } catch (error) {
@@ -279,11 +276,6 @@ export class Exhibit extends HTMLElement {
     if (!this.tableFold?.open || !this.tablePlace || !this.parts) return;
     this.tablePlace.replaceChildren(asTable(this.parts.table()));
   }
-}
-
-/** @returns {Table} */
-function noTable() {
-  return { caption: "", columns: [], rows: [] };
 }
 
 /**

@@ -6,8 +6,9 @@ import { Bars } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { make } from "./dom.mjs";
 import { rove } from "./keys.mjs";
+import { thrower } from "./knobs.mjs";
 import { move } from "./motion.mjs";
-import { BUGS, chance, meet } from "./museum_bugs.mjs";
+import { BUGS, meet } from "./museum_bugs.mjs";
 import { Curve, Signs, signs } from "./museum_signs.mjs";
 import { textStrip } from "./strip.mjs";
 
@@ -113,7 +114,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
    * @param {() => boolean} latest
    */
   const write = async (name, ids, latest) => {
-    const [random, text] = [chance(SEED), [...ids]];
+    const [random, text] = [thrower(SEED), [...ids]];
     const run = runner("museum writes", latest);
     const { eot } = model.present.tokenizer;
     while (text.length < ids.length + WRITTEN && text.length < config.blockSize) {

@@ -1,6 +1,8 @@
 // The museum's bugs in the page's model: switches of the engine, or tensors that are made anew on the
 // way from what stands before them, as gpt2_edu/analysis/bugs.py does with edits.
 
+import { thrower } from "./knobs.mjs";
+
 /** @import { Config } from "../config.mjs" */
 /** @import { Noted } from "../tape.mjs" */
 /** @import { Result } from "./page_model.mjs" */
@@ -95,7 +97,7 @@ export async function meet(run, name, pass, request) {
     if (!learned) return null;
     ours.set(name, learned);
   }
-  const context = { ...pass, random: chance(pass.seed), learned: ours.get(name) ?? {} };
+  const context = { ...pass, random: thrower(pass.seed), learned: ours.get(name) ?? {} };
   const edits = /** @type {Record<string, any>} */ (first?.(context) ?? {});
   for (const stage of stages?.(context) ?? []) {
     const record = stage.flatMap(({ see }) => see);
@@ -106,19 +108,6 @@ export async function meet(run, name, pass, request) {
   const result = await run({ ids, switches, edits, ...request });
   if (!result || !logits) return result;
   return { ...result, logits: rows(result.logits, config.vocabSize, logits) };
-}
-
-/**
- * Numbers between 0 and 1, always the same for a seed.
- * @param {number} seed
- */
-export function chance(seed) {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let x = Math.imul(seed ^ (seed >>> 15), seed | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /**

@@ -29,7 +29,6 @@ export class Strip {
     this.onPick = onPick;
     this.onMove = onMove;
     this.plain = !onPick && !onMove;
-    this.chosen = -1;
     /** @type {Piece[]} */
     this.pieces = [];
     /** @type {HTMLElement[]} */
@@ -89,7 +88,6 @@ export class Strip {
       this.input.value = text;
     }
     this.pieces = pieces;
-    this.chosen = chosen;
     const gone = cut === 1 ? "the first token is" : `the first ${cut} tokens are`;
     this.note.textContent = (cut > 0 ? `So that all can be seen, ${gone} left out. ` : "") + note;
     while (this.buttons.length > pieces.length) this.buttons.pop()?.parentElement?.remove();

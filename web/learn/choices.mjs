@@ -36,7 +36,6 @@ export class Choices {
   constructor({ state, settings, complain }, changed) {
     this.state = state;
     this.changed = changed;
-    this.complain = complain;
     const changes = /** @type {string[]} */ (settings.experiments ?? Object.keys(EXPERIMENTS));
     state.declare("learn.data", settings.data ?? "crane", { among: Object.keys(DATA) });
     state.declare("learn.size", settings.size ?? sizeFor(settings.data), {
