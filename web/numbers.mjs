@@ -7,7 +7,8 @@ export function size(shape) {
 
 /**
  * In place; the largest is taken off first, so that nothing overflows.
- * @param {Float32Array | Float64Array} row
+ * @template {Float32Array | Float64Array} Row
+ * @param {Row} row
  */
 export function softmax(row) {
   let largest = -Infinity;
@@ -18,6 +19,7 @@ export function softmax(row) {
     sum += row[i];
   }
   for (let i = 0; i < row.length; i++) row[i] /= sum;
+  return row;
 }
 
 /**

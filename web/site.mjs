@@ -20,6 +20,7 @@ import {
   startEngine,
   unpackTokenizer,
 } from "./page.mjs";
+import { geluTanh, silu, softmax } from "./numbers.mjs";
 import { GROUP, roundTo } from "./rounding.mjs";
 import { nextProbabilities } from "./sampling.mjs";
 import { numParameters } from "./shapes.mjs";
@@ -39,6 +40,7 @@ import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
   bundledAdapter,
   bundledModel,
   describe,
+  geluTanh,
   lacking,
   list,
   loadTokenizer,
@@ -50,6 +52,8 @@ import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
   script,
   remove,
   roundTo,
+  silu,
+  softmax,
   startEngine,
   unpackTokenizer,
 };

@@ -13,6 +13,7 @@ import { Fewer } from "./fewer.mjs";
 import { BOOKS } from "./page_model.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
+import { farthest } from "./vectors.mjs";
 
 /** @import { Shipped } from "../language/grammar.mjs" */
 /** @import { Verdict } from "../language/judge.mjs" */
@@ -177,7 +178,7 @@ export function bits({ settings, state, model, say }) {
       paintStory(story.trim(), found);
       controls.set();
 
-      const moved = is.reduce((far, value, i) => Math.max(far, Math.abs(value - was[i])), 0);
+      const moved = farthest(is, was);
       const [first] = model.best(before, 1);
       const key = JSON.stringify([ids, head, per, seed]);
       if (of !== key) rungs = new Map();

@@ -1,6 +1,8 @@
 // Writing with kept keys and values, and without: the same text twice, one token after the other.
 
+import { softmax } from "../numbers.mjs";
 import { hit, thrower } from "./knobs.mjs";
+import { dot, farthest } from "./vectors.mjs";
 
 /** @typedef {typeof import("./page_model.mjs").model} Model */
 /** @typedef {[k: Float32Array, v: Float32Array]} Pair  of one token in one block, (H, D) each */
@@ -64,7 +66,7 @@ export class Chain {
     }
     alone?.pairs.forEach((pair, n) => kept[n].push(pair));
     const together = whole.ids.join() === cached.ids.join() && full && logits;
-    this.gaps.push(together ? most(full.logits, logits) : 0);
+    this.gaps.push(together ? farthest(full.logits, logits) : 0);
     const dart = this.dart();
     if (full) this.write(whole, full.logits, dart);
     if (logits && !cached.ended) this.write(cached, logits, dart);
@@ -139,26 +141,12 @@ function attend(q, pairs, H) {
   const D = q.length / H;
   const out = new Float32Array(q.length);
   for (let start = 0; start < q.length; start += D) {
-    const scores = pairs.map(([k]) => {
-      let score = 0;
-      for (let i = start; i < start + D; i++) score += q[i] * k[i];
-      return score / Math.sqrt(D);
-    });
-    const top = Math.max(...scores);
-    const shares = scores.map((score) => Math.exp(score - top));
-    const sum = shares.reduce((a, b) => a + b);
+    const own = q.subarray(start, start + D);
+    const scores = pairs.map(([k]) => dot(own, k.subarray(start)) / Math.sqrt(D));
+    const shares = softmax(Float64Array.from(scores));
     for (let i = start; i < start + D; i++) {
-      out[i] = pairs.reduce((mix, [, v], t) => mix + (shares[t] / sum) * v[i], 0);
+      out[i] = pairs.reduce((mix, [, v], t) => mix + shares[t] * v[i], 0);
     }
   }
   return out;
-}
-
-/**
- * The largest difference of two lists of numbers.
- * @param {Float32Array} a
- * @param {Float32Array} b
- */
-function most(a, b) {
-  return a.reduce((gap, value, i) => Math.max(gap, Math.abs(value - b[i])), 0);
 }

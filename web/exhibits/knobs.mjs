@@ -1,6 +1,8 @@
 // The knobs of sampling, one after the other in any order; and the darts. With temperature, k, p,
 // m it is what next_probabilities in sampling.py computes.
 
+import { softmax } from "../numbers.mjs";
+
 /** @typedef {{temperature: number, k: number, p: number, m?: number}} Knobs */
 
 const GREEDY_BELOW = 2 ** -126; // a smaller temperature is as good as 0
@@ -55,7 +57,7 @@ function keepK(z, { k }) {
  */
 function keepP(z, { p }) {
   if (p >= 1) return z;
-  const shares = softmax(z);
+  const shares = softmax(z.slice());
   const kept = new Float64Array(z.length).fill(-Infinity);
   let before = 0; // what likelier tokens hold
   for (const id of ranked(shares)) {
@@ -74,14 +76,6 @@ function keepM(z, { m = 0 }) {
   if (m === 0) return z;
   const threshold = z.reduce((a, b) => Math.max(a, b)) + Math.log(m); // the same for any sum
   return z.map((value) => (value < threshold ? -Infinity : value));
-}
-
-/** @param {Float64Array} z */
-function softmax(z) {
-  const most = z.reduce((a, b) => Math.max(a, b));
-  const powers = z.map((value) => Math.exp(value - most));
-  const sum = powers.reduce((a, b) => a + b);
-  return powers.map((power) => power / sum);
 }
 
 /**

@@ -11,6 +11,7 @@ import { move } from "./motion.mjs";
 import { BUGS, meet } from "./museum_bugs.mjs";
 import { Curve, Signs, signs } from "./museum_signs.mjs";
 import { textStrip } from "./strip.mjs";
+import { farthest } from "./vectors.mjs";
 
 /** @import { Case, Sign } from "./museum_signs.mjs" */
 /** @import { Pass } from "./museum_bugs.mjs" */
@@ -186,7 +187,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       shown = signs(on, /** @type {any} */ (settings), {
         ...looks(maps, ids.length),
         again: farthest(result.logits, again.logits),
-        past: farthest(result.logits, later.logits, V * (ids.length - 1)),
+        past: farthest(result.logits.subarray(0, -V), later.logits),
         off: farthest(result.logits, right.result.logits),
         parameters: expected + (on.name === "tied by copy" ? V * C : 0),
         expected,
@@ -262,15 +263,4 @@ function looks(maps, n) {
     }
   }
   return { ahead, sum };
-}
-
-/**
- * @param {Float32Array} a
- * @param {Float32Array} b
- * @param {number} [length]  how many numbers to compare
- */
-function farthest(a, b, length = a.length) {
-  let most = 0;
-  for (let i = 0; i < length; i++) most = Math.max(most, Math.abs(a[i] - b[i]));
-  return most;
 }

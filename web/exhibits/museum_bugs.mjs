@@ -1,6 +1,7 @@
 // The museum's bugs in the page's model: switches of the engine, or tensors that are made anew on the
 // way from what stands before them, as gpt2_edu/analysis/bugs.py does with edits.
 
+import { softmax } from "../numbers.mjs";
 import { thrower } from "./knobs.mjs";
 
 /** @import { Config } from "../config.mjs" */
@@ -31,7 +32,7 @@ const BEFORE_MASK = -4; // stands for -10,000
 export const BUGS = {
   "no mask": { switches: { mask: false } },
   "mask after softmax": {
-    stages: ofScores("weights", (row, t) => softmax(row).map((w, j) => (j > t ? 0 : w))),
+    stages: ofScores("weights", (row, t) => softmax(row.slice()).map((w, j) => (j > t ? 0 : w))),
   },
   "finite mask": {
     stages: ofScores("masked_scores", (row, t) => row.map((s, j) => (j > t ? BEFORE_MASK : s))),
@@ -41,7 +42,7 @@ export const BUGS = {
       blocks(pass).map((n) => ["q", "k", "v"].map((x) => inPlace(`${block(n)}attn.${x}`, view))),
   },
   "positions forgotten": { switches: { positions: false } },
-  "softmax before cross-entropy": { logits: softmax },
+  "softmax before cross-entropy": { logits: (row) => softmax(row.slice()) },
   "dropout left on": {
     stages: (context) => {
       const drop = (/** @type {Noted} */ { values }) =>
@@ -121,14 +122,6 @@ function rows(values, width, make) {
     made.set(make(values.subarray(at, at + width), at / width), at);
   }
   return made;
-}
-
-/** @param {Float32Array} row */
-function softmax(row) {
-  const top = row.reduce((a, b) => Math.max(a, b), -Infinity);
-  const powers = row.map((x) => Math.exp(x - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((x) => x / sum);
 }
 
 /**

@@ -7,6 +7,7 @@ import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, flag } from "./switchboard.mjs";
+import { farthest } from "./vectors.mjs";
 
 const MOST = 20; // tokens
 const CASES = [true, false].flatMap((positions) =>
@@ -148,7 +149,7 @@ export function order({ settings, state, model, say }) {
         { text, cut, note: "Framed tokens stay in place." },
       );
       const { all } = typed;
-      const changes = moved.map((p, i) => largest(p, all[i]));
+      const changes = moved.map((p, i) => farthest(p, all[i]));
       const at = CASES.findIndex(({ positions, mask }) => {
         return positions === state.get("positions") && mask === state.get("mask");
       });
@@ -182,14 +183,6 @@ export function order({ settings, state, model, say }) {
 }
 
 const isSame = (/** @type {number[]} */ places) => places.every((place, i) => place === i);
-
-/**
- * @param {Float64Array} a
- * @param {Float64Array} b
- */
-function largest(a, b) {
-  return a.reduce((most, p, id) => Math.max(most, Math.abs(p - b[id])), 0);
-}
 
 /**
  * The places between start and the last by chance.

@@ -6,6 +6,7 @@ import { goes } from "./bars.mjs";
 import { draw, fixed, make, within } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard, choose, flag, slider } from "./switchboard.mjs";
+import { dot } from "./vectors.mjs";
 
 /** @typedef {[number, number]} Vector */
 /** @typedef {{query: number, key: number, base: number, pair: number}} Where */
@@ -202,9 +203,6 @@ function turned([x, y], angle) {
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
   return [x * cos - y * sin, x * sin + y * cos];
 }
-
-/** @type {(a: Vector, b: Vector) => number} */
-const dot = ([a, b], [c, d]) => a * c + b * d;
 
 const short = (/** @type {number} */ value) => String(Number(value.toPrecision(2)));
 

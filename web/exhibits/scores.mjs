@@ -1,12 +1,14 @@
 // Chapter 4: where a score comes from, a row of Q times a column of Kᵀ; and why scores are divided
 // by √d: without that a row of weights saturates, the sooner the longer the vectors are.
 
+import { softmax } from "../numbers.mjs";
 import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
 import { thrower } from "./knobs.mjs";
 import { LOOK_UP, WRITE, fly } from "./motion.mjs";
 import { Switchboard, flag, slider } from "./switchboard.mjs";
+import { dot } from "./vectors.mjs";
 
 const KEYS = 16; // and as many queries
 const LONGEST = 1024; // numbers of a vector
@@ -159,8 +161,9 @@ function saturation({ settings, state, say }) {
       if (drawn.seed !== seed) drawn = { seed, vectors: draw(seed) };
       const [queries, keys] = [drawn.vectors.slice(0, KEYS), drawn.vectors.slice(KEYS)];
       const raw = queries.map((q) => keys.map((k) => dot(q.subarray(0, d), k)));
-      const plain = raw.map((row) => softmax(row));
-      const divided = raw.map((row) => softmax(row.map((score) => score / Math.sqrt(d))));
+      const weigh = (by = 1) =>
+        raw.map((row) => softmax(Float64Array.from(row, (score) => score / by)));
+      const [plain, divided] = [weigh(), weigh(Math.sqrt(d))];
       const [now, other] = root ? [divided, plain] : [plain, divided];
       controls.set();
       const place = { ...board.place, row: query };
@@ -203,25 +206,6 @@ function saturation({ settings, state, say }) {
     }),
     concerns: (changed) => ["d", "root", "seed", "query"].some((key) => changed.has(key)),
   };
-}
-
-/**
- * As many products as the shorter one has numbers.
- * @param {ArrayLike<number>} a
- * @param {ArrayLike<number>} b
- */
-function dot(a, b) {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
-  return sum;
-}
-
-/** @param {number[]} row */
-function softmax(row) {
-  const most = Math.max(...row);
-  const powers = Float64Array.from(row, (score) => Math.exp(score - most));
-  const sum = powers.reduce((a, b) => a + b);
-  return powers.map((power) => power / sum);
 }
 
 /** @param {number[]} values */

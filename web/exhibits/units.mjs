@@ -1,6 +1,7 @@
 // Chapter 7: the units of an MLP at one token, as a field. One of them is dragged along the curve of
 // GELU, and the pass goes on with it: what does the model say then?
 
+import { geluTanh } from "../numbers.mjs";
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars, goes } from "./bars.mjs";
 import { fixed, make, quoted, within } from "./dom.mjs";
@@ -91,7 +92,7 @@ export function units({ settings, state, model, say }) {
 
   /** @param {number} x  of the curve */
   const seen = (x) =>
-    /** @type {[number, number]} */ ([x, gelu(x)].map((v) => within(v, -REACH, REACH)));
+    /** @type {[number, number]} */ ([x, geluTanh(x)].map((v) => within(v, -REACH, REACH)));
 
   return {
     nodes: [
@@ -129,9 +130,9 @@ export function units({ settings, state, model, say }) {
       const answers = now.tensor(act).values.subarray(at * F, (at + 1) * F);
       told.textContent = `The ${F} units at ${tokens[at].name}: the deeper the colour, the larger the answer.`;
       paint(answers);
-      const answer = fixed(gelu(input), 2);
+      const answer = fixed(geluTanh(input), 2);
       plot.set([
-        { points: curve.map((x) => [x, gelu(x)]) },
+        { points: curve.map((x) => [x, geluTanh(x)]) },
         ...(push ? [{ points: [seen(before)], kind: "goal", dots: true }] : []),
         { points: [seen(input)], kind: "now", dots: true, name: answer },
       ]);
@@ -146,7 +147,7 @@ export function units({ settings, state, model, say }) {
         0,
       );
       const said = push
-        ? ` Before it was ${fixed(gelu(before), 2)}. ${quoted(model.show(moves))} ${goes(p[moves], q[moves])}.`
+        ? ` Before it was ${fixed(geluTanh(before), 2)}. ${quoted(model.show(moves))} ${goes(p[moves], q[moves])}.`
         : "";
       say(is + said);
     },
@@ -165,9 +166,4 @@ export function units({ settings, state, model, say }) {
       rows: bars.table,
     }),
   };
-}
-
-/** @param {number} x  the tanh form */
-function gelu(x) {
-  return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
 }

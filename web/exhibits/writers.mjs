@@ -10,6 +10,7 @@ import { glide } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, flag } from "./switchboard.mjs";
+import { dot } from "./vectors.mjs";
 
 const LEAST = 0.08; // of the drawing: shorter vectors have no name in it
 const [LEFT, RIGHT, UP] = [-0.1, 1.1, 0.45]; // its ends, where 1 is the length of the longest sum
@@ -264,14 +265,6 @@ export function writers({ settings, state, model, say }) {
  */
 function add(vectors, C) {
   return Float32Array.from({ length: C }, (_, c) => vectors.reduce((sum, v) => sum + v[c], 0));
-}
-
-/**
- * @param {Float32Array} a
- * @param {Float32Array} b
- */
-function dot(a, b) {
-  return a.reduce((sum, value, c) => sum + value * b[c], 0);
 }
 
 /** @param {Float32Array} vector */

@@ -4,6 +4,7 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
+import { geluTanh, silu } from "../numbers.mjs";
 import { button, heat, rowOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { isLit, LIT } from "./pass.mjs";
@@ -13,16 +14,6 @@ import { unitOf } from "./unit.mjs";
 /** @import { Scene, View } from "./scenes.mjs" */
 
 const REACH = 4; // of the curve, on both sides, at least
-
-/** @param {number} x */
-export function gelu(x) {
-  return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
-}
-
-/** @param {number} x */
-export function silu(x) {
-  return x / (1 + Math.exp(-x));
-}
 
 /**
  * The units of a token's MLP, the largest results first.
@@ -43,7 +34,7 @@ export function unitsOf({ tensor, tokens }, block, at) {
  */
 export function mlp(view) {
   const { pass, place, width, at, go, sizes } = view;
-  const bend = sizes.llama ? silu : gelu;
+  const bend = sizes.llama ? silu : geluTanh;
   const n = Number(place.block);
   const units = unitsOf(pass, n, at);
   const wide = width >= WIDE;
