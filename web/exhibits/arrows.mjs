@@ -86,9 +86,7 @@ export class Arrows {
    * @param {string} anchor
    */
   text(words, x, y, anchor) {
-    const element = draw("text", { x, y, "text-anchor": anchor, class: "axis" });
-    element.textContent = words;
-    return element;
+    return draw("text", { x, y, "text-anchor": anchor, class: "axis" }, words);
   }
 
   /**

@@ -6,14 +6,26 @@ import { fixed, make } from "./dom.mjs";
 
 /** @param {Table} what  the first of each row is its label */
 export function asTable({ caption, columns, rows }) {
-  const head = columns.map((name) => (name ? make("th", { scope: "col" }, name) : make("td")));
   const body = rows.map(([label, ...cells]) =>
-    make(
-      "tr",
-      {},
-      make("th", { scope: "row" }, String(label)),
-      ...cells.map((cell) => make("td", {}, typeof cell === "number" ? fixed(cell) : cell)),
+    row(
+      String(label),
+      cells.map((cell) => (typeof cell === "number" ? fixed(cell) : cell)),
     ),
   );
-  return make("table", {}, make("caption", {}, caption), make("tr", {}, ...head), ...body);
+  return make("table", {}, make("caption", {}, caption), headings(columns), ...body);
+}
+
+/** @param {string[]} columns  their names */
+export function headings(columns) {
+  const cells = columns.map((name) => (name ? make("th", { scope: "col" }, name) : make("td")));
+  return make("tr", {}, ...cells);
+}
+
+/**
+ * @param {string} label
+ * @param {string[]} cells
+ */
+export function row(label, cells) {
+  const inside = cells.map((text) => make("td", {}, text));
+  return make("tr", {}, make("th", { scope: "row" }, label), ...inside);
 }

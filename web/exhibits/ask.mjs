@@ -208,8 +208,7 @@ export function ask({ settings, state, model, say, element, update }) {
           `Without the adapter ${found.continued ? `it goes on: ${inQuotes(found.continued, found.plain)}` : "the text ends there."}`,
       );
     },
-    concerns: (changed) =>
-      ["story", "question", "asked", "strength", "loss", "token"].some((name) => changed.has(name)),
+    concerns: (name) => ["story", "question", "asked", "strength", "loss", "token"].includes(name),
     act: async (hand) => {
       state.set({ strength: 1, story: first.story, question: first.question, token: 0 });
       await hand.press(askButton);

@@ -6,6 +6,7 @@ import { judge } from "../language/judge.mjs";
 import { bundle } from "../page.mjs";
 import { GROUP } from "../rounding.mjs";
 import { nextAfter, pieces } from "./answers.mjs";
+import { row } from "./as_table.mjs";
 import { Bars, goes, share } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
@@ -95,15 +96,10 @@ export function bits({ settings, state, model, say }) {
       ...[...STOPS].reverse().map((n) => {
         const rung = rungs.get(n);
         const cells = rung ? [fixed(rung.moved, 2), fixed(rung.p, 2), rung.story] : ["·", "·", "·"];
-        const inside = cells.map((text) => make("td", {}, text));
-        if (rung?.wrong) inside[2].className = "differs";
-        const here = n === state.get("bits");
-        return make(
-          "tr",
-          { class: here ? "now" : "" },
-          make("th", { scope: "row" }, `${n}`),
-          ...inside,
-        );
+        const line = row(`${n}`, cells);
+        line.className = n === state.get("bits") ? "now" : "";
+        if (rung?.wrong) line.cells[3].className = "differs";
+        return line;
       }),
     );
   };
@@ -166,8 +162,8 @@ export function bits({ settings, state, model, say }) {
       board.set(is, {
         rows: tokens,
         columns: tokens,
-        off: ({ row, column }) => column > row,
-        lit: ({ row, column }) => row === last && column === most,
+        off: (place) => place.column > place.row,
+        lit: (place) => place.row === last && place.column === most,
         place,
       });
       title.textContent = `attention of head ${head}`;
@@ -194,8 +190,7 @@ export function bits({ settings, state, model, say }) {
           (found ? `, and the story is ${told}.` : "."),
       );
     },
-    concerns: (changed) =>
-      ["text", "head", "bits", "per", "seed"].some((name) => changed.has(name)),
+    concerns: (name) => ["text", "head", "bits", "per", "seed"].includes(name),
     act: async (hand) => {
       state.set({ bits: 16, per: "row" });
       await hand.pause();

@@ -2,6 +2,7 @@
 // nothing: the logits are the same up to rounding. A forgotten position is another matter.
 
 import { nextAfter } from "./answers.mjs";
+import { headings } from "./as_table.mjs";
 import { Bars } from "./bars.mjs";
 import { draw, fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
@@ -59,8 +60,6 @@ export function cache({ settings, state, model, say, sentence: said }) {
     const figure = make("div", {}, make("span", { class: "soft" }, name), area);
     return { name, cells, row, text, wrong, line, figure, area, steps };
   });
-  const headings = columns.map((name) => (name ? make("th", { scope: "col" }, name) : make("td")));
-  const head = make("tr", {}, ...headings);
 
   let shownSteps = 0;
   /** @type {Map<string, {chain: Chain, cut: number}>} */
@@ -118,7 +117,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
         make(
           "div",
           { class: "written" },
-          make("table", { class: "counts" }, head, ...ways.map(({ row }) => row)),
+          make("table", { class: "counts" }, headings(columns), ...ways.map(({ row }) => row)),
           make("p", { class: "soft" }, AREAS),
           make("div", { class: "areas" }, ...ways.map(({ figure }) => figure)),
           said,

@@ -99,8 +99,7 @@ export function crane({ settings, state, say }) {
       paint(seen, before);
       say(before ? happened(seen, before) : `Shares: ${shares(seen)}. New ${self}: ${at(seen)}.`);
     },
-    concerns: (changed) =>
-      [...changed].some((name) => switches.includes(name) || name.slice(0, -2) in first),
+    concerns: (name) => switches.includes(name) || name.slice(0, -2) in first,
     act: async (hand) => {
       const name = `v.${now?.words.at(-1)?.word}`;
       const [fromX, fromY] = [state.get(`${name}.x`), state.get(`${name}.y`)];

@@ -1,6 +1,7 @@
 // Chapter 25: a shell game. The reader swaps cups, and a small model says where the ball is: at once, in
 // one pass, or with the place after each swap written down. Nothing is loaded before a reader asks.
 
+import { headings, row as asRow } from "./as_table.mjs";
 import { share } from "./bars.mjs";
 import { CupTable } from "./cup_table.mjs";
 import { fixed, make } from "./dom.mjs";
@@ -116,23 +117,16 @@ export function cups({ settings, state, model, say, element, update, complain })
   }
 
   function paintTries() {
-    const head = ["swaps", "at once", "tokens", "with steps", "tokens"].map((text) =>
-      make("th", { scope: "col" }, text),
-    );
-    const rows = [...tries].sort(([a], [b]) => a - b);
+    const lines = [...tries].sort(([a], [b]) => a - b);
     counts.replaceChildren(
-      make("tr", {}, ...head),
-      ...rows.map(([many, found]) =>
-        make(
-          "tr",
-          {},
-          make("th", { scope: "row" }, String(many)),
-          ...WAYS.flatMap((way) => [
-            make("td", {}, `${found[way][0]} of ${GAMES}`),
-            make("td", {}, fixed(found[way][1] / GAMES, 0)),
-          ]),
-        ),
-      ),
+      headings(["swaps", "at once", "tokens", "with steps", "tokens"]),
+      ...lines.map(([many, found]) => {
+        const cells = WAYS.map((way) => found[way]).flatMap(([right, tokens]) => [
+          `${right} of ${GAMES}`,
+          fixed(tokens / GAMES, 0),
+        ]);
+        return asRow(String(many), cells);
+      }),
     );
   }
 
@@ -199,7 +193,7 @@ export function cups({ settings, state, model, say, element, update, complain })
             : ""),
       );
     },
-    concerns: (changed) => ["start", "swaps", "seen", ...WAYS].some((one) => changed.has(one)),
+    concerns: (name) => ["start", "swaps", "seen", ...WAYS].includes(name),
     act: async (hand) => {
       await hand.press(table.buttons[0]);
       await hand.press(table.buttons[3]);

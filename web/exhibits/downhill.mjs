@@ -5,7 +5,7 @@ import { Bars } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { contour, lowest, measure, pAte, walk } from "./nudges.mjs";
 import { Plot } from "./plot.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, choose, slider } from "./switchboard.mjs";
 
 /** @import { Count, Pair } from "./nudges.mjs" */
 
@@ -57,25 +57,9 @@ export function downhill({ settings, state, say }) {
   });
   const bars = new Bars({ label: "probability of ␣ate", rows: places.length });
   const controls = new Switchboard(state, [
-    {
-      kind: "choice",
-      key: "numbers",
-      label: "adjustable numbers",
-      options: [
-        ["one", "one"],
-        ["two", "two"],
-      ],
-    },
-    { kind: "slider", key: "steps", label: "steps", max: STEPS, step: 1, decimals: 0 },
-    {
-      kind: "slider",
-      key: "rate",
-      label: "learning rate",
-      log: true,
-      min: -1,
-      max: 1.4,
-      step: 0.01,
-    },
+    choose("numbers", "adjustable numbers", ["one", "two"]),
+    slider("steps", "steps", { max: STEPS, step: 1, decimals: 0 }),
+    slider("rate", "learning rate", { log: true, min: -1, max: 1.4, step: 0.01 }),
   ]);
   const plots = make("div", {});
   const homes = { one: lowest(counts, false), two: lowest(counts, true) };

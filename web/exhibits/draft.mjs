@@ -1,6 +1,7 @@
 // Chapter 25: a small model drafts tokens, and one pass of the large model reads them all. A dart on the
 // bar of each decides whether it stays. Nothing is loaded before a reader asks.
 
+import { row } from "./as_table.mjs";
 import { Bars, share } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { asRows, is, raced, reason, summed } from "./draft_words.mjs";
@@ -199,8 +200,7 @@ export function draft({ settings, state, model, say, sentence, element, update, 
           (found.cut ? ` So that all fits, the first ${found.cut} tokens are left out.` : ""),
       );
     },
-    concerns: (changed) =>
-      ["text", "ahead", "tau", "seed", "passes", "token"].some((one) => changed.has(one)),
+    concerns: (name) => ["text", "ahead", "tau", "seed", "passes", "token"].includes(name),
     act: async (hand) => {
       await hand.press(step);
       await hand.pause(2500);
@@ -228,10 +228,7 @@ export function draft({ settings, state, model, say, sentence, element, update, 
 
 /** @param {[string, string][]} rows */
 function asCounts(rows) {
-  const cells = rows.map(([name, value]) =>
-    make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)),
-  );
-  return make("table", { class: "counts" }, ...cells);
+  return make("table", { class: "counts" }, ...rows.map(([name, value]) => row(name, [value])));
 }
 
 /**

@@ -26,10 +26,11 @@ import { remarkOn, whoAnswers } from "./crane_world.mjs";
 /**
  * What a kind makes of it. `show` computes and paints what the state asks for; `latest()` is false
  * when the state has changed again meanwhile: then nothing more should be painted. `table` is what
- * is shown, as a table. `names`: it says itself which model answers. `concerns` tells which changes of the state matter; all, if not given. `act`
- * does what the sentence above asks for; `whole` is the place in One pass, as its address names it.
+ * is shown, as a table. `names`: it says itself which model answers. `concerns` tells which entries of
+ * the state matter; all, if not given. `act` does what the sentence above asks for; `whole` is the place in
+ * One pass, as its address names it.
  * @typedef {{nodes: (Node | string)[], show: (latest: () => boolean) => Promise<void> | void,
- *   table: () => Table, names?: boolean, concerns?: (changed: Set<string>) => boolean,
+ *   table: () => Table, names?: boolean, concerns?: (name: string) => boolean,
  *   act?: import("./hand.mjs").Act, whole?: () => Record<string, string>}} Parts
  */
 
@@ -112,7 +113,8 @@ export class Exhibit extends HTMLElement {
     }
     const ends = [
       this.state.subscribe((changed) => {
-        if (this.parts?.concerns?.(changed) ?? true) this.update();
+        const { concerns = () => true } = this.parts ?? {};
+        if ([...changed].some(concerns)) this.update();
       }),
     ];
     const themed = new MutationObserver(() => this.update()); // a canvas keeps its colours

@@ -2,6 +2,7 @@
 // in the loss, in what the model writes. That it loaded does not mean that it is right.
 
 import { loadTokenizer } from "../page.mjs";
+import { row } from "./as_table.mjs";
 import { Bars } from "./bars.mjs";
 import { MISTAKES } from "./broken.mjs";
 import { fixed, make, short, visible } from "./dom.mjs";
@@ -59,8 +60,9 @@ export function mistakes({ settings, state, model, say }) {
     rows.replaceChildren(
       ...cells.map(([name, far, sign], i) => {
         const mark = parity[i] === first ? "differs first" : parity[i].far ? "differs" : "";
-        const inside = [far, sign].map((text) => make("td", {}, text));
-        return make("tr", { class: mark }, make("th", { scope: "row" }, name), ...inside);
+        const line = row(name, [far, sign]);
+        line.className = mark;
+        return line;
       }),
     );
     const marks = [...rows.children].map(({ className }) => className).join();
@@ -118,8 +120,8 @@ export function mistakes({ settings, state, model, say }) {
       const now = await loading.measure(wrong, story);
       if (!latest()) return;
       const first = paintParity(now.parity);
-      const row = { id: 0, name: "loss", p: now.loss, before: right.loss };
-      bar.set([row], undefined, 1.5 * BLIND);
+      const shown = { id: 0, name: "loss", p: now.loss, before: right.loss };
+      bar.set([shown], undefined, 1.5 * BLIND);
       const written = await loading.write(wrong, ids, WRITTEN);
       if (!latest()) return;
       const inWords = (/** @type {number[]} */ list) =>

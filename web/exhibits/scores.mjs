@@ -119,7 +119,7 @@ function product({ settings, state, say, element }) {
     },
     whole: () => ({ place: "1.0.6.3" }),
     table: () => ({ caption: "Every query's product with every key.", ...board.table }),
-    concerns: (changed) => changed.has("cell"),
+    concerns: (name) => name === "cell",
   };
 }
 
@@ -204,7 +204,7 @@ function saturation({ settings, state, say }) {
       caption: `Weights of random queries and keys of ${whole(state.get("d"))} entries, ${state.get("root") ? "divided by √d" : "not divided"}.`,
       ...board.table,
     }),
-    concerns: (changed) => ["d", "root", "seed", "query"].some((key) => changed.has(key)),
+    concerns: (name) => ["d", "root", "seed", "query"].includes(name),
   };
 }
 

@@ -173,7 +173,7 @@ export function tokens({ settings, state, say, element }) {
       await hand.slide("merges", top, 2400);
     },
     whole: () => ({ text: state.get("text") }),
-    concerns: (changed) => ["text", "merges", "token"].some((key) => changed.has(key)),
+    concerns: (name) => ["text", "merges", "token"].includes(name),
   };
 }
 

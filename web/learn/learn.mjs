@@ -251,7 +251,7 @@ export function learn(page) {
       inside.element,
       takeaway.element,
     ],
-    concerns: (names) => [...names].some((name) => name.startsWith("learn.")),
+    concerns: (name) => name.startsWith("learn."),
     show: () => {
       const now = [choices.data, page.state.get("learn.size")];
       if (now.join() !== asked.join()) {
