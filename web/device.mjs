@@ -6,7 +6,7 @@
 import { bitsOf, size, toHalf } from "./numbers.mjs";
 import { GPUBufferUsage, GPUMapMode, Recorder } from "./recorder.mjs";
 
-/** @import { Matrix, Tensor } from "./memory.mjs" */
+/** @import { Matrix, Memory, Tensor } from "./memory.mjs" */
 /** @import { Buffer, Device } from "./recorder.mjs" */
 
 const PIECE = 1 << 16; // bytes to which buffers of the stack are rounded, since most only grow
@@ -100,11 +100,7 @@ export class DeviceMemory extends Recorder {
     placed(tensor).buffer.destroy();
   }
 
-  /**
-   * @param {number} rows
-   * @param {number} columns
-   * @returns {Matrix}
-   */
+  /** @type {Memory["matrix"]} */
   matrix(rows, columns) {
     const half = this.half || 4 * rows * columns > this.largest;
     if (half) this.name = "WebGPU, float16 weights";
@@ -114,20 +110,12 @@ export class DeviceMemory extends Recorder {
     return /** @type {any} */ ({ buffer, rows, columns, stride, format });
   }
 
-  /**
-   * @param {number} rows
-   * @param {number} columns
-   */
+  /** @type {Memory["table"]} */
   table(rows, columns) {
     return this.matrix(rows, columns);
   }
 
-  /**
-   * Waits until the rows are there, so that no more than these stand in memory twice.
-   * @param {Matrix} matrix
-   * @param {number} first
-   * @param {Float32Array} numbers
-   */
+  /** Waits until the rows are there, so that no more than these stand in memory twice. @type {Memory["store"]} */
   async store(matrix, first, numbers) {
     const { buffer, columns: C, format, stride } = /** @type {PlacedMatrix} */ (matrix);
     /** @type {Float32Array | Uint16Array} */
@@ -160,10 +148,7 @@ export class DeviceMemory extends Recorder {
     this.device.queue.writeBuffer(buffer, 4 * first, numbers);
   }
 
-  /**
-   * @param {Tensor} tensor
-   * @returns {Promise<Float32Array>}
-   */
+  /** @type {Memory["read"]} */
   async read(tensor) {
     const { buffer, bytes, first } = placed(tensor);
     const { COPY_DST, MAP_READ } = GPUBufferUsage;
@@ -178,20 +163,14 @@ export class DeviceMemory extends Recorder {
     }
   }
 
-  /**
-   * @param {Float32Array} numbers
-   * @param {number[]} shape
-   */
+  /** @type {Memory["write"]} */
   write(numbers, shape) {
     const tensor = this.make(shape);
     this.put(tensor, numbers);
     return tensor;
   }
 
-  /**
-   * @param {Tensor} from
-   * @param {Tensor} to
-   */
+  /** @type {Memory["copy"]} */
   copy(from, to) {
     const [a, b] = [placed(from), placed(to)];
     this.copies().copyBufferToBuffer(a.buffer, 4 * a.first, b.buffer, 4 * b.first, a.bytes);
@@ -204,12 +183,7 @@ export class DeviceMemory extends Recorder {
     this.copies().clearBuffer(buffer, 4 * first, bytes);
   }
 
-  /**
-   * Parts that may be cleared, copied and read; of the kernels only linear() takes some.
-   * @param {Tensor} x
-   * @param {number} first
-   * @param {number} end
-   */
+  /** Parts that may be cleared, copied and read; of the kernels only linear() takes some. @type {Memory["slice"]} */
   slice(x, first, end) {
     const inner = x.shape.slice(1);
     const whole = placed(x);

@@ -10,7 +10,7 @@ import { align } from "./memory.mjs";
 import { bitsOf, fromHalf, fromHex, size, toHalf } from "./numbers.mjs";
 import { PlainBackend } from "./plain.mjs";
 
-/** @import { Matrix, Tensor } from "./memory.mjs" */
+/** @import { Tensor } from "./memory.mjs" */
 /** @typedef {"float32" | "float16"} Format  of weights */
 /** @typedef {Float32Array | Uint16Array | Int16Array | Int8Array} View */
 
@@ -132,11 +132,7 @@ export class WasmBackend extends PlainBackend {
     this.freed.set(bytes, [...(this.freed.get(bytes) ?? []), tensor.place]);
   }
 
-  /**
-   * @param {number} rows
-   * @param {number} columns
-   * @returns {Matrix}
-   */
+  /** @type {PlainBackend["matrix"]} */
   matrix(rows, columns) {
     const type = /** @type {any} */ (this.format === "float32" ? Float32Array : Uint16Array);
     const place = this.reserve(rows * columns * type.BYTES_PER_ELEMENT);
@@ -144,11 +140,7 @@ export class WasmBackend extends PlainBackend {
     return /** @type {any} */ (Object.assign(placed, { rows, columns }));
   }
 
-  /**
-   * @param {Matrix} matrix
-   * @param {number} first
-   * @param {Float32Array} numbers
-   */
+  /** @type {PlainBackend["store"]} */
   store(matrix, first, numbers) {
     if (this.format === "float32") return super.store(matrix, first, numbers);
     const { data, columns } = /** @type {PlacedMatrix} */ (matrix);
@@ -156,34 +148,21 @@ export class WasmBackend extends PlainBackend {
     for (let i = 0; i < bits.length; i++) data[first * columns + i] = toHalf(bits[i]);
   }
 
-  /**
-   * @param {Matrix} table
-   * @param {number} r
-   * @returns {ArrayLike<number>}
-   */
+  /** @type {PlainBackend["row"]} */
   row(table, r) {
     if (this.format === "float32") return super.row(table, r);
     const { data, columns } = /** @type {PlacedMatrix} */ (table);
     return Float32Array.from(data.subarray(r * columns, (r + 1) * columns), fromHalf);
   }
 
-  /**
-   * @param {Tensor} x
-   * @param {number} first
-   * @param {number} end
-   */
+  /** @type {PlainBackend["slice"]} */
   slice(x, first, end) {
     const inner = x.shape.slice(1);
     const place = placeOf(x) + 4 * first * size(inner);
     return new Placed(this.memory, place, [end - first, ...inner], Float32Array);
   }
 
-  /**
-   * @param {Tensor} x
-   * @param {Matrix} weight
-   * @param {Tensor | null} bias
-   * @param {Tensor} [out]
-   */
+  /** @type {PlainBackend["linear"]} */
   linear(x, weight, bias, out = this.make([x.shape[0], weight.rows])) {
     if (this.format === "float32") return super.linear(x, weight, bias, out);
     const { place, rows: R, columns: K } = /** @type {PlacedMatrix} */ (weight);
@@ -195,16 +174,7 @@ export class WasmBackend extends PlainBackend {
     return out;
   }
 
-  /**
-   * @param {Float32Array} x
-   * @param {Float32Array} w
-   * @param {Float32Array | null} b
-   * @param {Float32Array} out
-   * @param {number} K
-   * @param {number} R
-   * @param {number} [stride]
-   * @param {number} [scale]
-   */
+  /** @type {PlainBackend["product"]} */
   product(x, w, b, out, K, R, stride = K, scale = 1) {
     const { byteOffset: to, length } = out;
     const bias = b === null ? 0 : b.byteOffset;

@@ -4,8 +4,9 @@ import { DeviceMemory, placed } from "./device.mjs";
 import { size } from "./numbers.mjs";
 import { TOKENS } from "./shaders.mjs";
 
-/** @import { Placed, PlacedMatrix } from "./device.mjs" */
+/** @import { PlacedMatrix } from "./device.mjs" */
 /** @import { Matrix, Tensor } from "./memory.mjs" */
+/** @import { Backend } from "./plain.mjs" */
 
 export class WebGPUBackend extends DeviceMemory {
   /**
@@ -24,11 +25,7 @@ export class WebGPUBackend extends DeviceMemory {
     return new WebGPUBackend(await adapter.requestDevice({ requiredLimits }), half);
   }
 
-  /**
-   * Rows of a table (V, C) by number: (T) → (T, C).
-   * @param {Matrix} table
-   * @param {ArrayLike<number>} ids
-   */
+  /** @type {Backend["lookUp"]} */
   lookUp(table, ids) {
     const { columns: C, format, stride } = /** @type {PlacedMatrix} */ (table);
     const out = this.make([ids.length, C]);
@@ -38,22 +35,14 @@ export class WebGPUBackend extends DeviceMemory {
     return out;
   }
 
-  /**
-   * @param {Tensor} a
-   * @param {Tensor} b
-   */
+  /** @type {Backend["add"]} */
   add(a, b) {
     const out = this.make(a.shape);
     this.each("add", size(a.shape), [], [a, b, out]);
     return out;
   }
 
-  /**
-   * @param {Tensor} x  (T, C)
-   * @param {Tensor} weight  (C)
-   * @param {Tensor} bias  (C)
-   * @param {number} epsilon
-   */
+  /** @type {Backend["layerNorm"]} */
   layerNorm(x, weight, bias, epsilon) {
     const [T, C] = x.shape;
     const out = this.make([T, C]);
@@ -61,12 +50,7 @@ export class WebGPUBackend extends DeviceMemory {
     return out;
   }
 
-  /**
-   * x Wᵀ + b: (T, K) → (T, R).
-   * @param {Tensor} x
-   * @param {Matrix} weight  (R, K)
-   * @param {Tensor | null} bias  (R)
-   */
+  /** @type {Backend["linear"]} */
   linear(x, weight, bias) {
     const [T, K] = x.shape;
     const { rows: R, stride, format } = /** @type {PlacedMatrix} */ (weight);
@@ -75,14 +59,7 @@ export class WebGPUBackend extends DeviceMemory {
     return out;
   }
 
-  /**
-   * In every head, x (H, T, K) times the first `rows` rows of table (H, room, stride), scaled.
-   * @param {Tensor} x
-   * @param {Tensor} table
-   * @param {number} rows
-   * @param {number} scale
-   * @returns {Placed}  (H, T, rows)
-   */
+  /** @type {Backend["headProduct"]} */
   headProduct(x, table, rows, scale) {
     const [H, T, K] = x.shape;
     const [, room, stride] = table.shape;
@@ -107,43 +84,26 @@ export class WebGPUBackend extends DeviceMemory {
     );
   }
 
-  /**
-   * Numbers (H, T, D) from their places to others.
-   * @param {Tensor} x
-   * @param {Tensor} out
-   * @param {number[]} shape
-   * @param {number[]} places  [the first, steps from head to head, from token to token]
-   * @param {number[]} to  the same in `out`, and the step from number to number
-   */
+  /** @type {Backend["move"]} */
   move(x, out, [H, T, D], places, to) {
     this.each("move", H * T * D, [T, D, ...places, ...to], [x, out]);
   }
 
-  /**
-   * Hide from each query, the first of which stands at `start`, the keys behind it.
-   * @param {Tensor} scores  (H, T, S)
-   * @param {number} start
-   */
+  /** @type {Backend["mask"]} */
   mask(scores, start) {
     const [, T, S] = scores.shape;
     if (T > 1) this.each("mask", size(scores.shape), [T, S, start], [scores]);
     return scores; // of one token nothing is hidden
   }
 
-  /**
-   * Each row becomes probabilities.
-   * @param {Tensor} scores  (H, T, S)
-   */
+  /** @type {Backend["softmax"]} */
   softmax(scores) {
     const [H, T, S] = scores.shape;
     this.run("softmax", [H * T], [H * T, S], [scores]);
     return scores;
   }
 
-  /**
-   * @param {Tensor} x
-   * @param {"tanh" | "erf"} form
-   */
+  /** @type {Backend["gelu"]} */
   gelu(x, form) {
     this.each("gelu", size(x.shape), [form === "erf" ? 1 : 0], [x]);
     return x;

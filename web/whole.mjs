@@ -11,7 +11,6 @@ import { GROUP, toWhole } from "./rounding.mjs";
 import { Placed, WasmBackend, placeOf } from "./wasm.mjs";
 import { KERNEL } from "./whole_kernel.mjs";
 
-/** @import { Matrix, Tensor } from "./memory.mjs" */
 /** @typedef {"int8" | "int4"} Whole  how weights are stored */
 
 const LARGEST_INPUT = 8191; // so that the kernel's sums stay below 2³¹
@@ -28,12 +27,7 @@ export class WholeBackend extends WasmBackend {
   four = false; // int4
   whole = /** @type {Record<string, (...numbers: number[]) => void>} */ ({}); // the kernel
 
-  /**
-   * A matrix of which the products are taken.
-   * @param {number} rows
-   * @param {number} columns
-   * @returns {Matrix}
-   */
+  /** @type {WasmBackend["matrix"]} */
   matrix(rows, columns) {
     const { four, memory } = this;
     const width = four ? Math.ceil(columns / GROUP) * GROUP : align(columns);
@@ -50,20 +44,12 @@ export class WholeBackend extends WasmBackend {
     return /** @type {any} */ ({ numbers, scales, rows, columns, width, groups });
   }
 
-  /**
-   * A table that is only looked up keeps its numbers.
-   * @param {number} rows
-   * @param {number} columns
-   */
+  /** A table that is only looked up keeps its numbers. @type {WasmBackend["table"]} */
   table(rows, columns) {
     return super.matrix(rows, columns);
   }
 
-  /**
-   * @param {Matrix} matrix
-   * @param {number} first
-   * @param {Float32Array} given
-   */
+  /** @type {WasmBackend["store"]} */
   store(matrix, first, given) {
     if (!isWhole(matrix)) return super.store(matrix, first, given);
     const { numbers, scales, columns, width, groups } = matrix;
@@ -80,11 +66,7 @@ export class WholeBackend extends WasmBackend {
     }
   }
 
-  /**
-   * @param {Matrix} table
-   * @param {number} r
-   * @returns {ArrayLike<number>}
-   */
+  /** @type {WasmBackend["row"]} */
   row(table, r) {
     if (!isWhole(table)) return super.row(table, r);
     const { numbers, scales, columns: length, width, groups } = table;
@@ -100,12 +82,7 @@ export class WholeBackend extends WasmBackend {
     );
   }
 
-  /**
-   * @param {Tensor} x
-   * @param {Matrix} weight
-   * @param {Tensor | null} bias
-   * @param {Tensor} [out]
-   */
+  /** @type {WasmBackend["linear"]} */
   linear(x, weight, bias, out = this.make([x.shape[0], weight.rows])) {
     const { numbers, scales, rows, columns, width, groups } = /** @type {any} */ (weight);
     const [T] = x.shape;

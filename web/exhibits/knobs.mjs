@@ -4,6 +4,7 @@
 import { softmax } from "../numbers.mjs";
 
 /** @typedef {{temperature: number, k: number, p: number, m?: number}} Knobs */
+/** @typedef {(z: Float64Array, knobs: Knobs) => Float64Array} Knob  of logits */
 
 const GREEDY_BELOW = 2 ** -126; // a smaller temperature is as good as 0
 
@@ -14,7 +15,7 @@ export const ORDERS = /** @type {[string, string][]} */ ([
   ["kpmt", "k, p, m, τ (llama.cpp)"],
 ]);
 
-/** @type {Record<string, (z: Float64Array, knobs: Knobs) => Float64Array>} */
+/** @type {Record<string, Knob>} */
 const TURN = { t: heat, k: keepK, p: keepP, m: keepM };
 
 /**
@@ -30,10 +31,7 @@ export function turn(logits, knobs, order = "tkpm") {
   return softmax(z);
 }
 
-/**
- * @param {Float64Array} z
- * @param {Knobs} knobs
- */
+/** @type {Knob} */
 function heat(z, { temperature }) {
   const most = z.reduce((a, b) => Math.max(a, b));
   if (temperature >= GREEDY_BELOW) return z.map((value) => (value - most) / temperature);
@@ -41,20 +39,14 @@ function heat(z, { temperature }) {
   return z.map((_, i) => (i === winner ? 0 : -Infinity));
 }
 
-/**
- * @param {Float64Array} z
- * @param {Knobs} knobs
- */
+/** @type {Knob} */
 function keepK(z, { k }) {
   if (k >= z.length) return z;
   const last = Float64Array.from(z).sort()[z.length - k]; // what ties with it stays too
   return z.map((value) => (value < last ? -Infinity : value));
 }
 
-/**
- * @param {Float64Array} z
- * @param {Knobs} knobs
- */
+/** @type {Knob} */
 function keepP(z, { p }) {
   if (p >= 1) return z;
   const shares = softmax(z.slice());
@@ -68,10 +60,7 @@ function keepP(z, { p }) {
   return kept;
 }
 
-/**
- * @param {Float64Array} z
- * @param {Knobs} knobs
- */
+/** @type {Knob} */
 function keepM(z, { m = 0 }) {
   if (m === 0) return z;
   const threshold = z.reduce((a, b) => Math.max(a, b)) + Math.log(m); // the same for any sum

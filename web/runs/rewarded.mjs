@@ -3,7 +3,7 @@
 
 import { PLOTS, plotOf } from "../language/plots.mjs";
 import { IGNORED } from "../train/loss.mjs";
-import { Run } from "./run.mjs";
+import { Run, mean } from "./run.mjs";
 
 /** @import { Trainer } from "../train/trainer.mjs" */
 /** @import { Data, Plan } from "./run.mjs" */
@@ -239,6 +239,3 @@ function firstTexts({ ids, targets }, T, eot) {
 function shares(found) {
   return PLOTS.map((name) => found.filter((one) => one === name).length / found.length);
 }
-
-/** @param {number[]} numbers */
-const mean = (numbers) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;

@@ -274,4 +274,4 @@ export class Run {
 }
 
 /** @param {number[]} numbers */
-const mean = (numbers) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
+export const mean = (numbers) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;

@@ -14,7 +14,8 @@ import {
 } from "./simd_backend.mjs";
 
 /** @import { adamW } from "./adamw.mjs" */
-/** @import { Parameter, Variable } from "./graph.mjs" */
+/** @import { PlainGradients } from "./backward.mjs" */
+/** @import { Variable } from "./graph.mjs" */
 /** @import { softmaxRow } from "./loss.mjs" */
 
 // Addresses this many bytes apart map to the same cache set. Columns of rows of such a length are read
@@ -55,13 +56,7 @@ class SimdGradients extends Gradients {
     this.own = backend.own;
   }
 
-  /**
-   * @param {Variable} x
-   * @param {Parameter} weight
-   * @param {Variable | null} bias
-   * @param {Variable} y
-   * @param {boolean} add
-   */
+  /** @type {PlainGradients["linear"]} */
   linear(x, weight, bias, y, add) {
     const { product } = this.backend.kernel;
     const [T, K, R] = [x.shape[0], weight.columns, weight.rows];
@@ -78,25 +73,13 @@ class SimdGradients extends Gradients {
     if (bias) this.sumOfRows(y.grad.data, T, R, bias.grad.data);
   }
 
-  /**
-   * @param {Float32Array} rows
-   * @param {number} T
-   * @param {number} R
-   * @param {Float32Array} sum
-   */
+  /** @type {PlainGradients["sumOfRows"]} */
   sumOfRows(rows, T, R, sum) {
     if (R % 4) super.sumOfRows(rows, T, R, sum);
     else this.own.sumOfRows(rows.byteOffset, T, 4 * R, sum.byteOffset);
   }
 
-  /**
-   * @param {Variable} x
-   * @param {Variable} weight
-   * @param {Variable} bias
-   * @param {number} epsilon
-   * @param {Variable} y
-   * @param {boolean} add
-   */
+  /** @type {PlainGradients["layerNorm"]} */
   layerNorm(x, weight, bias, epsilon, y, add) {
     const [T, C] = x.shape;
     if (C % 4) return super.layerNorm(x, weight, bias, epsilon, y, add);
@@ -105,26 +88,14 @@ class SimdGradients extends Gradients {
     layerNormBackward(at(x), at(weight), epsilon, dy, dx, dw, db, T, 4 * C, add ? 1 : 0);
   }
 
-  /**
-   * @param {Variable} x
-   * @param {Variable} y
-   * @param {number[]} shape
-   * @param {number[]} places
-   * @param {number[]} to
-   */
+  /** @type {PlainGradients["move"]} */
   move(x, y, [H, T, D], [first, head, token], [to, toHead, toToken, toNext]) {
     const { move } = this.own;
     const [a, b] = [at(y.grad) + 4 * to, at(x.grad) + 4 * first];
     move(a, 4 * toHead, 4 * toToken, 4 * toNext, b, 4 * head, 4 * token, 4, H, T, D);
   }
 
-  /**
-   * @param {Variable} x
-   * @param {Variable} table
-   * @param {number} rows
-   * @param {number} scale
-   * @param {Variable} y
-   */
+  /** @type {PlainGradients["headProduct"]} */
   headProduct(x, table, rows, scale, y) {
     const { product } = this.backend.kernel;
     const [H, T, K] = x.shape;
@@ -149,11 +120,7 @@ class SimdGradients extends Gradients {
     this.own.softmaxBackward(at(y), at(y.grad), H * T, 4 * S, y.causal ? 1 : 0);
   }
 
-  /**
-   * @param {Variable} x
-   * @param {"tanh" | "erf"} form
-   * @param {Variable} y
-   */
+  /** @type {PlainGradients["gelu"]} */
   gelu(x, form, y) {
     if (form === "erf") super.gelu(x, form, y);
     else this.own.geluBackward(at(x), at(y.grad), at(x.grad), bytes(x));

@@ -29,23 +29,13 @@ export class SimdBackend extends WasmBackend {
     return backend;
   }
 
-  /**
-   * @param {Tensor} a
-   * @param {Tensor} b
-   * @param {Tensor} [out]
-   */
+  /** @type {WasmBackend["add"]} */
   add(a, b, out = this.make(a.shape)) {
     this.own.add(at(a), at(b), at(out), bytes(out));
     return out;
   }
 
-  /**
-   * @param {Tensor} x
-   * @param {Tensor} weight
-   * @param {Tensor} bias
-   * @param {number} epsilon
-   * @param {Tensor} [out]
-   */
+  /** @type {WasmBackend["layerNorm"]} */
   layerNorm(x, weight, bias, epsilon, out = this.make(x.shape)) {
     const [T, C] = x.shape;
     if (C % 4) return super.layerNorm(x, weight, bias, epsilon, out);
@@ -53,13 +43,7 @@ export class SimdBackend extends WasmBackend {
     return out;
   }
 
-  /**
-   * @param {Tensor} x
-   * @param {Tensor} out
-   * @param {number[]} shape
-   * @param {number[]} places
-   * @param {number[]} to
-   */
+  /** @type {WasmBackend["move"]} */
   move(x, out, [H, T, D], [first, head, token], [to, toHead, toToken, toNext]) {
     const { move } = this.own;
     const [a, b] = [at(x) + 4 * first, at(out) + 4 * to];
@@ -105,11 +89,7 @@ export class SimdBackend extends WasmBackend {
     return scores;
   }
 
-  /**
-   * @param {Tensor} x
-   * @param {"tanh" | "erf"} form
-   * @param {Tensor} [out]
-   */
+  /** @type {WasmBackend["gelu"]} */
   gelu(x, form, out = x) {
     if (form === "erf") return super.gelu(x, form, out);
     this.own.gelu(at(x), at(out), bytes(x));
