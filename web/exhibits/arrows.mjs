@@ -8,7 +8,7 @@ import { draw, fixed } from "./dom.mjs";
  * @property {string} name
  * @property {number} x
  * @property {number} y
- * @property {string} [role]  its colour: q, k, v, weights, bird, machine, plain
+ * @property {string} [role]  its colour: q, k, v, bird, machine, plain
  * @property {boolean} [free]  whether it can be dragged
  * @property {boolean} [ghost]  a thin dashed one: how it was
  * @property {string} [label]  what stands at its tip
