@@ -46,7 +46,7 @@ export class Board {
     /** @type {HTMLTableCellElement[]} */
     this.cells = [];
     this.heads = make("div", { class: "thumbs", role: "group", "aria-label": "heads" });
-    rove(this.heads, "button");
+    rove(this.heads);
     this.grid = make("table", {
       role: "grid",
       "aria-label": label,

@@ -20,7 +20,7 @@ export class CupTable {
       make("li", {}, button, make("span", { "aria-hidden": "true" }, CUPS[i])),
     );
     this.list = make("ol", { class: "cups", "aria-label": "cups" }, ...items);
-    rove(this.list, "button");
+    rove(this.list);
     this.buttons.forEach((one, i) => (one.tabIndex = i ? -1 : 0));
   }
 

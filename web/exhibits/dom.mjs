@@ -22,11 +22,12 @@ export function make(tag, attributes = {}, ...children) {
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * A part of a drawing.
- * @param {string} tag
+ * A drawing, or a part of one.
+ * @template {keyof SVGElementTagNameMap} K
+ * @param {K} tag
  * @param {Record<string, string | number>} [attributes]
  * @param {string} [words]
- * @returns {SVGElement}
+ * @returns {SVGElementTagNameMap[K]}
  */
 export function draw(tag, attributes = {}, words = "") {
   const element = document.createElementNS(SVG, tag);

@@ -6,15 +6,15 @@ import { draw, fixed } from "./dom.mjs";
  *   its colour, `tensor` the name that lights up with it */
 
 const [WIDE, HIGH, MARGIN] = [360, 76, 30]; // units; of the line with its margins, and of a row
+export const REACH = 4; // the line goes from −REACH to REACH
 const GOLDEN = 0.618; // spreads the dots of a row, so that many can be told apart
 
 export class Dots {
-  /** @param {{rows: number, reach?: number}} options  the line goes from −reach to reach */
-  constructor({ rows, reach = 4 }) {
-    this.reach = reach;
+  /** @param {number} rows */
+  constructor(rows) {
     const high = rows * HIGH + 18;
     this.element = draw("svg", { class: "dots", viewBox: `0 0 ${WIDE} ${high}`, role: "img" });
-    for (let i = -reach; i <= reach; i++) {
+    for (let i = -REACH; i <= REACH; i++) {
       const x = this.place(i);
       this.element.append(
         draw("path", { class: i ? "axes" : "axes zero", d: `M${x} 0V${high - 16}` }),
@@ -33,7 +33,7 @@ export class Dots {
 
   /** @param {number} value */
   place(value) {
-    return WIDE / 2 + (value / this.reach) * (WIDE / 2 - MARGIN);
+    return WIDE / 2 + (value / REACH) * (WIDE / 2 - MARGIN);
   }
 
   /**
@@ -42,7 +42,7 @@ export class Dots {
    * @param {number} side  −1 or 1
    */
   beyond(values, side) {
-    return Array.from(values).filter((value) => side * value > this.reach).length;
+    return Array.from(values).filter((value) => side * value > REACH).length;
   }
 
   /** @param {Row[]} rows */
@@ -59,9 +59,9 @@ export class Dots {
       row.title.textContent = title;
       for (let i = 0; i < values.length; i++) {
         const dot = /** @type {SVGElement} */ (row.group.children[i]);
-        const edge = 1.2 * this.reach; // those beyond an end fly there, and are gone
+        const edge = 1.2 * REACH; // those beyond an end fly there, and are gone
         const seen = Math.min(edge, Math.max(-edge, values[i] || 0));
-        dot.style.opacity = Math.abs(values[i]) <= this.reach ? "" : "0";
+        dot.style.opacity = Math.abs(values[i]) <= REACH ? "" : "0";
         dot.style.translate = `${this.place(seen).toFixed(1)}px`;
       }
       const [less, more] = [this.beyond(values, -1), this.beyond(values, 1)];
@@ -70,7 +70,7 @@ export class Dots {
     });
     const said = rows.map(({ title, values }) => {
       const out = this.beyond(values, -1) + this.beyond(values, 1);
-      return `${title}: ${values.length - out} of ${values.length} within ±${this.reach}`;
+      return `${title}: ${values.length - out} of ${values.length} within ±${REACH}`;
     });
     this.element.setAttribute("aria-label", said.join("; "));
   }

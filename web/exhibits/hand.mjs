@@ -52,16 +52,15 @@ export class Hand {
    * The hand goes to a place of something.
    * @param {Element | null | undefined} target
    * @param {number} [x]  from 0, its left end, to 1
-   * @param {number} [y]
    */
-  async to(target, x = 0.5, y = 0.5) {
+  async to(target, x = 0.5) {
     if (!target) throw new Error(TAKEN); // another model lacks it
     const far = target.getBoundingClientRect();
     if (far.top < 80 || far.bottom > innerHeight) {
       target.scrollIntoView({ block: "center", behavior: still() ? "auto" : "smooth" });
       await this.pause(still() ? 0 : WRITE);
     }
-    this.point(target, LOOK_UP, x, y);
+    this.point(target, LOOK_UP, x);
     await this.pause(LOOK_UP);
   }
 
@@ -69,14 +68,13 @@ export class Hand {
    * @param {Element} target
    * @param {number} ms  in which it goes there
    * @param {number} [x]
-   * @param {number} [y]
    */
-  point(target, ms, x = 0.5, y = 0.5) {
+  point(target, ms, x = 0.5) {
     const [box, own] = [target, this.element].map((one) => one.getBoundingClientRect());
     const [left, top] = [box.left - own.left, box.top - own.top];
     const { style } = this.picture;
     style.transition = still() ? "none" : `translate ${ms}ms ease-in-out`;
-    style.translate = `${left + x * box.width}px ${top + y * box.height}px`;
+    style.translate = `${left + x * box.width}px ${top + box.height / 2}px`;
   }
 
   /**

@@ -10,17 +10,16 @@ const STEPS = /** @type {Record<string, number>} */ ({
 });
 
 /**
- * Arrow keys move the focus along the items of a list.
+ * Arrow keys move the focus along the buttons of a list.
  * @param {HTMLElement} list
- * @param {string} items  a selector
  * @param {(from: number, step: number, event: KeyboardEvent) => boolean} [instead]  true if it did
  *   something else with the key
  */
-export function rove(list, items, instead) {
+export function rove(list, instead) {
   list.addEventListener("keydown", (event) => {
     const step = STEPS[event.key];
-    const all = [...list.querySelectorAll(items)].filter((item) => item instanceof HTMLElement);
-    const from = all.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+    const all = [...list.querySelectorAll("button")];
+    const from = all.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (step === undefined || from < 0) return;
     event.preventDefault();
     if (instead?.(from, step, event)) return;

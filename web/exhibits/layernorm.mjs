@@ -4,7 +4,7 @@
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars, goes, share } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
-import { Dots } from "./dots.mjs";
+import { Dots, REACH } from "./dots.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, flag, slider } from "./switchboard.mjs";
 
@@ -30,7 +30,7 @@ export function layernorm({ settings, state, model, say }) {
   state.declare("eps", "inside", { among: ["inside", "outside"] });
 
   const strip = textStrip(state, settings, { onPick: (at) => state.set({ at }) });
-  const dots = new Dots({ rows: 2 });
+  const dots = new Dots(2);
   const numbers = make("p", { class: "soft" });
   const bars = new Bars();
   const first = new Switchboard(state, [
@@ -134,7 +134,7 @@ export function layernorm({ settings, state, model, say }) {
         [
           `Volume ${written(volume)}, ${norm ? "with" : "without"} LayerNorm:`,
           `σ is ${written(before.std)} in the stream and ${written(after.std)} in what the next layer reads.`,
-          out ? `${out} of ${C} entries ${out === 1 ? "is" : "are"} beyond ±${dots.reach}.` : "",
+          out ? `${out} of ${C} entries ${out === 1 ? "is" : "are"} beyond ±${REACH}.` : "",
           norm && Math.abs(after.std - there) > 5e-3
             ? `With ε ${other} the root it would be ${written(there)}.`
             : "",

@@ -27,9 +27,8 @@ export async function move(element, frames, options) {
  * Elements that a change puts elsewhere slide there ("FLIP": first, last, invert, play).
  * @param {Element[]} elements
  * @param {() => void} change
- * @param {number} [duration]
  */
-export function flip(elements, change, duration = COPY) {
+export function flip(elements, change) {
   if (still()) return change();
   const before = elements.map((one) => one.getBoundingClientRect());
   for (const one of elements) stop(one);
@@ -38,7 +37,7 @@ export function flip(elements, change, duration = COPY) {
     const [from, to] = [before[i], one.getBoundingClientRect()];
     const [x, y] = [from.left - to.left, from.top - to.top];
     if (!from.width || Math.hypot(x, y) < 1) return;
-    move(one, [{ translate: `${x}px ${y}px` }, { translate: "0 0" }], { duration });
+    move(one, [{ translate: `${x}px ${y}px` }, { translate: "0 0" }], { duration: COPY });
   });
 }
 
@@ -49,11 +48,11 @@ export function flip(elements, change, duration = COPY) {
  * @param {(now: number[]) => void} paint
  * @returns {() => void}  ends it where it is
  */
-export function glide(from, to, paint, duration = WRITE) {
+export function glide(from, to, paint) {
   let frame = 0;
   const began = performance.now();
   const step = () => {
-    const done = Math.min(1, (performance.now() - began) / duration);
+    const done = Math.min(1, (performance.now() - began) / WRITE);
     const share = done * done * (3 - 2 * done);
     paint(to.map((value, i) => from[i] + share * (value - from[i])));
     if (done < 1) frame = requestAnimationFrame(step);

@@ -49,7 +49,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
   );
   const console = make("div", { class: "console", role: "group", "aria-label": "bugs" });
   console.append(...switches);
-  rove(console, "button");
+  rove(console);
   const another = () => {
     const mystery = 1 + Math.floor(Math.random() * draws.length);
     state.set({

@@ -1,6 +1,8 @@
 // A model of two numbers, whose loss can be followed by hand: how likely *ate* is after a place and
 // a crane. It is logistic regression; its gradient is what PyTorch's autograd gives.
 
+const POINTS = 60; // of a line of equal loss
+
 /**
  * @typedef {[number, number]} Pair  the two numbers: one for all texts, one for the place
  * @typedef {{place: number, ate: number, lifted: number}} Count  how often each verb follows, place
@@ -65,13 +67,12 @@ export function lowest(counts, both) {
  * A line of equal loss around the lowest point.
  * @param {Count[]} counts
  * @param {number} level
- * @param {number} [points]
  * @returns {Pair[]}
  */
-export function contour(counts, level, points = 60) {
+export function contour(counts, level) {
   const home = lowest(counts, true);
-  return Array.from({ length: points + 1 }, (_, i) => {
-    const way = (2 * Math.PI * i) / points;
+  return Array.from({ length: POINTS + 1 }, (_, i) => {
+    const way = (2 * Math.PI * i) / POINTS;
     const at = (/** @type {number} */ r) =>
       /** @type {Pair} */ ([home[0] + r * Math.cos(way), home[1] + r * Math.sin(way)]);
     let [low, high] = [0, 50];

@@ -22,7 +22,7 @@ export class Passes {
     /** @type {Pass[]} */
     this.passes = [];
     this.list = make("ol", { class: "passes", "aria-label": "passes of the large model" });
-    rove(this.list, "button");
+    rove(this.list);
   }
 
   /**

@@ -66,7 +66,7 @@ export class Strip {
       ...(hint ? [make("p", { class: "soft" }, hint)] : []),
       this.note,
     );
-    rove(this.list, "button", (from, step, event) => {
+    rove(this.list, (from, step, event) => {
       if (!onMove || !event.altKey) return false;
       this.move(from, from + step);
       return true;

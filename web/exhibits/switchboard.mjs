@@ -125,7 +125,7 @@ export class Switchboard {
       }),
     );
     const group = make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
-    rove(group, "button");
+    rove(group);
     return make("div", { class: "labelled" }, make("span", {}, label), group);
   }
 }

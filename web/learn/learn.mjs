@@ -227,7 +227,7 @@ export function learn(page) {
 
   /** A run of an earlier visit is offered. */
   async function offer() {
-    const { saved, problem } = await keptRun(0);
+    const { saved, problem } = await keptRun();
     if (!(saved || problem) || sides[0].plan || !element.isConnected) return;
     kept.set(saved ?? null, saved ? "stored" : problem);
     paint();

@@ -21,10 +21,9 @@ export async function grammarFor(plan) {
 /**
  * What was kept of a run, if anything was, or why it cannot be continued. The script is asked for it
  * only where it was used before.
- * @param {number} slot
  * @returns {Promise<{saved?: import("./drive.mjs").Saved, problem: string}>}
  */
-export async function keptRun(slot) {
+export async function keptRun() {
   try {
     const databases = await indexedDB.databases();
     if (!databases.some(({ name }) => name === DATABASE)) return { problem: "" };
@@ -32,7 +31,7 @@ export async function keptRun(slot) {
     return { problem: "" }; // a page opened from a disk may have no storage
   }
   try {
-    return { saved: await (await runs()).stored(slot), problem: "" };
+    return { saved: await (await runs()).stored(0), problem: "" };
   } catch (error) {
     return { problem: inWords(error) };
   }

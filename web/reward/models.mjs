@@ -27,7 +27,7 @@ export async function shipped(which) {
  * @returns {Promise<Begun | null>}
  */
 export async function kept() {
-  const { saved } = await keptRun(0);
+  const { saved } = await keptRun();
   if (!saved || saved.plan.data.kind !== "crane" || Object.keys(saved.plan.switches).length) {
     return null;
   }

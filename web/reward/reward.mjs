@@ -113,17 +113,12 @@ export function reward({ settings, state, say, sentence, element }) {
     return trained;
   }
 
-  /** The run is over; its curves stay to be compared with. */
+  /** Back to the start: the model is what it was. The curves stay to be compared with. */
   function leave() {
     const { points } = side;
     if (points.length) before = { choice: asked, points };
     round++;
     side.clear();
-  }
-
-  /** Back to the start: the model is what it was before it learned. */
-  async function back() {
-    leave();
   }
 
   const changed = paced(
@@ -187,7 +182,9 @@ export function reward({ settings, state, say, sentence, element }) {
         >
           ${names[/** @type {keyof typeof names} */ (phase)] ?? "learn"}
         </button>
-        <button type="button" ?hidden=${!live} @click=${() => act(back)}>back to the start</button>
+        <button type="button" ?hidden=${!live} @click=${() => act(async () => leave())}>
+          back to the start
+        </button>
       </div>
       <div class="readings">
         ${Object.entries(readings).map(

@@ -4,7 +4,7 @@
 import { interpolateZoom } from "d3-interpolate";
 import { render, svg } from "lit/html.js";
 import { still } from "../exhibits/motion.mjs";
-import { make } from "../exhibits/dom.mjs";
+import { draw, make } from "../exhibits/dom.mjs";
 import { placed } from "./world.mjs";
 
 /** @import { Model, Placed } from "./world.mjs" */
@@ -27,9 +27,7 @@ export function scale({ settings, state, say, element }) {
   let frame = 0;
   let size = { width: 0, height: 0 };
 
-  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  picture.setAttribute("class", "scale-picture");
-  picture.setAttribute("role", "img");
+  const picture = draw("svg", { class: "scale-picture", role: "img" });
   const slider = make("input", {
     type: "range",
     min: "0",

@@ -3,7 +3,7 @@
 // model could get below; here the true floor is known.
 
 import { html, render } from "lit/html.js";
-import { make } from "../exhibits/dom.mjs";
+import { draw, make } from "../exhibits/dom.mjs";
 import { glide } from "../exhibits/motion.mjs";
 import { Switchboard, flag } from "../exhibits/switchboard.mjs";
 import { SplitMix64 } from "../language/splitmix.mjs";
@@ -66,10 +66,11 @@ export function scaling({ settings, state, say, sentence, element, update }) {
   let finish = () => {}; // of what moves
   let draws = 0; // the timer of the resampling
 
-  const box = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  box.setAttribute("class", "surface");
-  box.setAttribute("role", "group");
-  box.setAttribute("aria-label", "runs on the fitted surface; each can be taken away");
+  const box = draw("svg", {
+    class: "surface",
+    role: "group",
+    "aria-label": "runs on the fitted surface; each can be taken away",
+  });
   const line = make("p", { class: "soft" });
   const list = make("div", { class: "sets", role: "group", "aria-label": "runs that are fitted" });
   const controls = new Switchboard(state, [
