@@ -127,10 +127,8 @@ const first = (name) => name[0].toUpperCase() + name.slice(1);
  * @param {number} tokens
  */
 function exact(cards, tokens) {
-  const row = (
-    /** @type {string} */ name,
-    /** @type {(card: Named["card"]) => number} */ count,
-  ) => [name, ...cards.map((one) => many(count(one.card)))];
+  /** @type {(name: string, count: (card: Named["card"]) => number) => string[]} */
+  const row = (name, count) => [name, ...cards.map((one) => many(count(one.card)))];
   const at = (/** @type {Named["card"]} */ card) => within(card, tokens);
   return {
     caption: `The numbers in full, for a text of ${many(tokens)} tokens`,

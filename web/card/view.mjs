@@ -72,11 +72,9 @@ function lineByLine(cards) {
       ...(cards.length > 1 ? [headings(cards)] : []),
       ...rows.map((row) => make("li", {}, ...row.map((line, i) => entry(line, cards, i)))),
     );
-  const fold = (
-    /** @type {string} */ name,
-    /** @type {string} */ title,
-    /** @type {(Line | undefined)[][]} */ rows,
-  ) => make("details", { class: name }, make("summary", {}, title), list(rows));
+  /** @type {(name: string, title: string, rows: (Line | undefined)[][]) => HTMLElement} */
+  const fold = (name, title, rows) =>
+    make("details", { class: name }, make("summary", {}, title), list(rows));
   const strange = fold("card-unknown", "Unknown lines", unknown);
   strange.toggleAttribute("open", true);
   const idle = `Lines that change nothing in what a trained model computes (${nothing.length})`;

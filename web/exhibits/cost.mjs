@@ -7,6 +7,7 @@ import { Plot } from "./plot.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
 import { work } from "./work.mjs";
 
+/** @import { Control } from "./switchboard.mjs" */
 /** @import { Sizes } from "./work.mjs" */
 /** @typedef {{peak: Record<string, number>, memory: number}} Device  FLOP/s by type; bytes/s */
 
@@ -100,13 +101,8 @@ export function cost({ settings, state, say, sentence }) {
   const lines = make("pre", { class: "lines" });
   const names = Object.fromEntries(Object.keys(devices).map((name) => [name, name]));
   const device = choice(names, () => state.set({ device: device.value }));
-  const powers = (
-    /** @type {string} */ key,
-    /** @type {string} */ label,
-    /** @type {number} */ least,
-    /** @type {number} */ most,
-    /** @type {(value: number) => string} */ show,
-  ) =>
+  /** @type {(key: string, label: string, least: number, most: number, show: (value: number) => string) => Control} */
+  const powers = (key, label, least, most, show) =>
     slider(key, label, { show, log: true, min: least * DOUBLE, max: most * DOUBLE, step: DOUBLE });
   const times = (/** @type {number} */ value) => `× ${value}`;
   const what = new Switchboard(

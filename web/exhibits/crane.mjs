@@ -37,11 +37,8 @@ export function crane({ settings, state, say }) {
   const [x, y] = settings.axes;
   const plane = {
     ...{ low: LOW, reach: REACH, x, y },
-    onMove: (
-      /** @type {string} */ spoken,
-      /** @type {number} */ toX,
-      /** @type {number} */ toY,
-    ) => {
+    /** @type {(spoken: string, x: number, y: number) => void} */
+    onMove: (spoken, toX, toY) => {
       const name = Object.keys(first).find((key) => aloud(key, self) === spoken);
       state.set({ [`${name}.x`]: toX, [`${name}.y`]: toY });
     },

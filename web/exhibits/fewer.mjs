@@ -122,11 +122,8 @@ function asFile(modules, bits, per) {
   /** @type {Float32Array[]} */
   const all = [];
   let end = 0;
-  const put = (
-    /** @type {string} */ name,
-    /** @type {Float32Array} */ numbers,
-    /** @type {number[]} */ shape,
-  ) => {
+  /** @type {(name: string, numbers: Float32Array, shape: number[]) => void} */
+  const put = (name, numbers, shape) => {
     const start = end;
     header[name] = { dtype: "F32", shape, data_offsets: [start, (end += numbers.byteLength)] };
     all.push(numbers);

@@ -29,12 +29,8 @@ const NOISE = 1e-4; // of logits; what is larger is no rounding
  * @returns {Sign[]}
  */
 export function signs({ losses = [], use = [], correct = 0, kinds = 0, error }, { floor }, found) {
-  const sign = (
-    /** @type {string} */ name,
-    /** @type {boolean} */ live,
-    /** @type {boolean} */ lit,
-    /** @type {string} */ value,
-  ) => ({ name, live, lit, value });
+  /** @type {(name: string, live: boolean, lit: boolean, value: string) => Sign} */
+  const sign = (name, live, lit, value) => ({ name, live, lit, value });
   const [end, least, most] = [losses.at(-1) ?? NaN, Math.min(...use), Math.max(...use)];
   const f = (/** @type {number} */ loss) => fixed(loss, 2);
   const stored = error
@@ -111,12 +107,9 @@ export class Curve {
         class: role,
         points: values.map((loss, i) => `${x(i).toFixed(1)},${y(loss).toFixed(1)}`).join(" "),
       });
-    const word = (
-      /** @type {string} */ text,
-      /** @type {number} */ left,
-      /** @type {number} */ high,
-      anchor = "start",
-    ) => draw("text", { x: left, y: high, "text-anchor": anchor }, text);
+    /** @type {(text: string, left: number, high: number, anchor?: string) => SVGElement} */
+    const word = (text, left, high, anchor = "start") =>
+      draw("text", { x: left, y: high, "text-anchor": anchor }, text);
     const [stroke, ground] = [x(n - 0.5), y(floor)];
     this.svg.replaceChildren(
       draw("path", { class: "axes", d: `M${LEFT} 4V${LOW}H${WIDE - 4}M${stroke} 4V${LOW}` }),

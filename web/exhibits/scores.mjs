@@ -4,7 +4,7 @@
 import { softmax } from "../numbers.mjs";
 import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
-import { fixed, make } from "./dom.mjs";
+import { fixed, grouped, make } from "./dom.mjs";
 import { thrower } from "./knobs.mjs";
 import { LOOK_UP, WRITE, fly } from "./motion.mjs";
 import { Switchboard, flag, slider } from "./switchboard.mjs";
@@ -12,7 +12,6 @@ import { dot } from "./vectors.mjs";
 
 const KEYS = 16; // and as many queries
 const LONGEST = 1024; // numbers of a vector
-const whole = (/** @type {number} */ n) => n.toLocaleString("en");
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function scores(page) {
@@ -140,7 +139,7 @@ function saturation({ settings, state, say }) {
       max: Math.log10(LONGEST),
       step: Math.log10(2),
       log: true,
-      show: whole,
+      show: grouped,
     }),
     flag("root", "divide by √d"),
   ]);
@@ -184,8 +183,8 @@ function saturation({ settings, state, say }) {
       const size =
         Math.sqrt(mean(raw.flat().map((score) => score ** 2))) / (root ? Math.sqrt(d) : 1);
       const how = root
-        ? `Divided by √${whole(d)} = ${fixed(Math.sqrt(d), 1)}, scores`
-        : `With d = ${whole(d)} and no division, scores`;
+        ? `Divided by √${grouped(d)} = ${fixed(Math.sqrt(d), 1)}, scores`
+        : `With d = ${grouped(d)} and no division, scores`;
       const largest = fixed(mean(now.map((row) => Math.max(...row))), 2);
       const takes = `the best of ${KEYS} keys gets ${largest} of a row on average`;
       const [moves, instead] = [now, other].map((rows) => share(reacts(rows)));
@@ -201,7 +200,7 @@ function saturation({ settings, state, say }) {
     },
     whole: () => ({ place: "1.0", step: "1" }),
     table: () => ({
-      caption: `Weights of random queries and keys of ${whole(state.get("d"))} entries, ${state.get("root") ? "divided by √d" : "not divided"}.`,
+      caption: `Weights of random queries and keys of ${grouped(state.get("d"))} entries, ${state.get("root") ? "divided by √d" : "not divided"}.`,
       ...board.table,
     }),
     concerns: (name) => ["d", "root", "seed", "query"].includes(name),

@@ -2,7 +2,7 @@
 // good text. It is a stored run, so nothing is trained here.
 
 import { Board } from "./board.mjs";
-import { fixed, make } from "./dom.mjs";
+import { fixed, grouped, make } from "./dom.mjs";
 import { move } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard, slider } from "./switchboard.mjs";
@@ -40,7 +40,9 @@ export function snapshots({ settings, state, say, element }) {
     to: shots[last].step,
     warp,
     name: "step",
-    ticks: /** @type {[number, string][]} */ ([0, 10, 100, 1000, 10_000].map((n) => [n, count(n)])),
+    ticks: /** @type {[number, string][]} */ (
+      [0, 10, 100, 1000, 10_000].map((n) => [n, grouped(n)])
+    ),
   };
   const curve = new Plot({
     label: "loss of the stored run against step",
@@ -65,7 +67,7 @@ export function snapshots({ settings, state, say, element }) {
   const board = new Board({ onHead: (i) => state.set({ head: titles[i] }) });
   board.place = watch; // what is printed below the map
   const controls = new Switchboard(state, [
-    slider("shot", "step", { max: last, step: 1, show: (i) => count(shots[i].step) }),
+    slider("shot", "step", { max: last, step: 1, show: (i) => grouped(shots[i].step) }),
   ]);
   let timer = 0;
   const play = make("button", { onclick: () => (timer ? stop() : start()) });
@@ -113,7 +115,7 @@ export function snapshots({ settings, state, say, element }) {
       return `Before the first step the loss is ${fixed(now.loss, 2)}; ${blind}. ${looks}`;
     }
     const before = shots[i - 1];
-    const steps = `From step ${count(before.step)} to ${count(now.step)}`;
+    const steps = `From step ${grouped(before.step)} to ${grouped(now.step)}`;
     const fall = `the loss falls from ${fixed(before.loss, 2)} to ${fixed(now.loss, 2)}`;
     return `${steps} ${fall}, which is ${way}. ${good} (${percent(before.good)} before). ${looks}`;
   };
@@ -177,7 +179,7 @@ export function snapshots({ settings, state, say, element }) {
           slides: true,
         },
       ]);
-      title.textContent = `The model's story after ${count(now.step)} steps. ⟦ marks where it leaves the language.`;
+      title.textContent = `The model's story after ${grouped(now.step)} steps. ⟦ marks where it leaves the language.`;
       const { story: text, fails } = now;
       const told = text ?? "(No story was saved, because there were no words yet.)";
       const right = words(told.slice(0, fails ?? undefined));
@@ -213,7 +215,7 @@ export function snapshots({ settings, state, say, element }) {
     table: () => ({
       caption: `The stored run. Its floor is ${fixed(floor, 2)}.`,
       columns: ["step", "loss", "grammatical"],
-      rows: shots.map(({ step, loss, good }) => [count(step), loss, percent(good)]),
+      rows: shots.map(({ step, loss, good }) => [grouped(step), loss, percent(good)]),
     }),
   };
 }
@@ -224,11 +226,6 @@ export function snapshots({ settings, state, say, element }) {
  */
 function words(text) {
   return (text.match(/\s*\S+\s*$|\s*\S+/g) ?? []).map((word) => make("span", {}, word));
-}
-
-/** @param {number} n */
-function count(n) {
-  return n.toLocaleString("en");
 }
 
 /** @param {number} share */

@@ -2,7 +2,7 @@
 // World's. Tokens are no words.
 
 import { loadTokenizer } from "../page.mjs";
-import { make, visible } from "./dom.mjs";
+import { grouped, make, visible } from "./dom.mjs";
 import { glue } from "./glue.mjs";
 import { COPY, still } from "./motion.mjs";
 import { Strip } from "./strip.mjs";
@@ -21,7 +21,6 @@ const STOPS = [0, 1, 2, 3, 4, 5, 6, 8, CRANE.merges]
   .concat([1, 10, 100, 1000].flatMap((times) => TENTHS.map((n) => n * times)))
   .filter((n) => n <= GPT2.merges)
   .sort((a, b) => a - b);
-const number = (/** @type {number} */ n) => n.toLocaleString("en");
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function tokens({ settings, state, say, element }) {
@@ -83,7 +82,7 @@ export function tokens({ settings, state, say, element }) {
     play(pieces);
     if (id < BYTES) return `${name} is a single byte, number ${bytes.charCodeAt(0)}.`;
     const told = pieces.map((round) => round.map((part) => part.name).join(" | "));
-    return `${name}, made by merge ${number(id - BYTES + 1)}: ${told.join(" → ")}`;
+    return `${name}, made by merge ${grouped(id - BYTES + 1)}: ${told.join(" → ")}`;
   };
 
   /**
@@ -126,12 +125,12 @@ export function tokens({ settings, state, say, element }) {
       const now = lists.map((list) => cut(list, text, merges));
       const all = lists.map((list) => cut(list, text, GPT2.merges).ids.length);
       range.value = String(STOPS.filter((stop) => stop <= merges).length - 1);
-      output.textContent = merges ? number(merges) : "0: bytes";
+      output.textContent = merges ? grouped(merges) : "0: bytes";
       range.setAttribute("aria-valuetext", output.textContent);
       const [key, at] = state.get("token").split(" ");
       now.forEach(({ ids, parts }, i) => {
         const { name, merges: most } = LISTS[i];
-        const with_ = merges < most ? number(merges) : `all ${number(most)}`;
+        const with_ = merges < most ? grouped(merges) : `all ${grouped(most)}`;
         heads[i].textContent = `${name}, ${with_} merges: ${plural(ids.length, "token")}`;
         const note = ids.length > MOST ? `These are the first ${MOST}.` : "";
         const pieces = ids.slice(0, MOST).map((id, t) => ({
@@ -157,7 +156,7 @@ export function tokens({ settings, state, say, element }) {
       say(sentence({ bytes, merges, now, all }));
     },
     table: () => ({
-      caption: `The tokens with at most ${number(state.get("merges"))} merges.`,
+      caption: `The tokens with at most ${grouped(state.get("merges"))} merges.`,
       columns: ["position", ...LISTS.flatMap(({ name }) => [name, "id"])],
       rows: Array.from({ length: Math.max(...rows.map((list) => list.length)) }, (_, t) => [
         t,
@@ -240,5 +239,5 @@ function sentence({ bytes, merges, now, all }) {
  * @param {string} what
  */
 function plural(n, what) {
-  return `${number(n)} ${what}${n === 1 ? "" : "s"}`;
+  return `${grouped(n)} ${what}${n === 1 ? "" : "s"}`;
 }

@@ -10,8 +10,6 @@ import { NORMS } from "./place.mjs";
 import { DRAWN } from "./ribbons.mjs";
 import { colour } from "./whole.mjs";
 
-/** @import { Scene, View } from "./scenes.mjs" */
-
 const NARROWEST = 82; // px of a map with its name
 const STRIP = 9; // px of a q, k or v
 
@@ -41,10 +39,7 @@ export function lengthsOf({ tensor, tokens }, block, at) {
   };
 }
 
-/**
- * @param {View} view
- * @returns {Scene}
- */
+/** @type {import("./scenes.mjs").Kind} */
 export function block(view) {
   const { pass, place, width, at, cut, go, toggle, sizes } = view;
   const n = /** @type {number} */ (place.block);

@@ -8,7 +8,7 @@ import { endsOf, operation, turnOf } from "./operation.mjs";
 import { STEPS } from "./place.mjs";
 import { DRAWN } from "./ribbons.mjs";
 
-/** @import { Scene, View } from "./scenes.mjs" */
+/** @import { View } from "./scenes.mjs" */
 
 const SHARE = STEPS.indexOf("share");
 const MOST = 12; // tokens that are shown
@@ -44,10 +44,7 @@ export function stepOf({ tensor }, block, head, step) {
   return values.map((value) => value * Math.sqrt(D));
 }
 
-/**
- * @param {View} view
- * @returns {Scene}
- */
+/** @type {import("./scenes.mjs").Kind} */
 export function head(view) {
   const { pass, place, width, at, go, setStep, pick, sizes } = view;
   const step = pass.only ? SHARE : view.step; // nothing else of it is stored

@@ -8,8 +8,6 @@ import { WIDE } from "./layout.mjs";
 import { chosenOf, SIDE, worked } from "./parts.mjs";
 import { sourceOf } from "./source.mjs";
 
-/** @import { Scene, View } from "./scenes.mjs" */
-
 const DRAWN = 4096; // outputs at most
 const MARKED = 3; // products with their numbers
 
@@ -63,10 +61,7 @@ function fullColour(weight) {
   return 2.5 * Math.sqrt(weight.reduce((sum, w) => sum + w * w, 0) / weight.length) || 1;
 }
 
-/**
- * @param {View} view
- * @returns {Scene}
- */
+/** @type {import("./scenes.mjs").Kind} */
 export function matrix(view) {
   const { pass, place, parts, width, at, sizes, hover, setHover, filling, go, colour, name } = view;
   const last = place.weight === "wte"; // whose outputs are the tokens' logits

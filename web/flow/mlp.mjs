@@ -11,8 +11,6 @@ import { isLit, LIT } from "./pass.mjs";
 import { matricesOf } from "./place.mjs";
 import { unitOf } from "./unit.mjs";
 
-/** @import { Scene, View } from "./scenes.mjs" */
-
 const REACH = 4; // of the curve, on both sides, at least
 
 /**
@@ -28,10 +26,7 @@ export function unitsOf({ tensor, tokens }, block, at) {
   return { pre: rowOf(pre, at, n), act: rowOf(act, at, n) };
 }
 
-/**
- * @param {View} view
- * @returns {Scene}
- */
+/** @type {import("./scenes.mjs").Kind} */
 export function mlp(view) {
   const { pass, place, width, at, go, sizes } = view;
   const bend = sizes.llama ? silu : geluTanh;

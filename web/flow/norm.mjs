@@ -8,8 +8,6 @@ import { button, cents, chain, columns, digits, heat, unknown } from "./cells.mj
 import { WIDE } from "./layout.mjs";
 import { largestOf, normOf, sizeOfNorm, vectorOf } from "./parts.mjs";
 
-/** @import { Scene, View } from "./scenes.mjs" */
-
 const HIGH = 18; // px of a strip
 const EACH = 44; // with what is written above it
 
@@ -57,10 +55,7 @@ export function printed({ x, mean, spread, units, gain, bias, made }, i) {
   };
 }
 
-/**
- * @param {View} view
- * @returns {Scene}
- */
+/** @type {import("./scenes.mjs").Kind} */
 export function norm(view) {
   const { pass, place, parts, width, at, go } = view;
   const t = place.token ?? at;

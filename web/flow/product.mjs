@@ -18,7 +18,7 @@ import { WIDE } from "./layout.mjs";
 import { worked } from "./parts.mjs";
 import { sourceOf } from "./source.mjs";
 
-/** @import { Scene, View } from "./scenes.mjs" */
+/** @import { View } from "./scenes.mjs" */
 
 const STRIP = 18; // px of a vector
 const FALL = 512; // products that fall one after the other: more are drawn at once
@@ -138,10 +138,7 @@ function ofOutput({ pass, place, parts, sizes, name }) {
   };
 }
 
-/**
- * @param {View} view
- * @returns {Scene}
- */
+/** @type {import("./scenes.mjs").Kind} */
 export function product(view) {
   const { pass, place, width, go, sizes } = view;
   const facts = place.weight ? ofOutput(view) : ofScore(view);

@@ -63,11 +63,12 @@ import { product } from "./product.mjs";
  * @property {{count: number, show: (nth: number) => void, ends?: number[]}} [fills]  what is played
  *   instead, one after the other; `ends`: when each does, milliseconds
  */
+/** @typedef {(view: View) => Scene} Kind */
 
 /**
  * A place within the whole.
  * @param {Place} place
- * @returns {(view: View) => Scene}
+ * @returns {Kind}
  */
 export function sceneOf(place) {
   if (place.query !== undefined || place.number !== undefined) return product;

@@ -15,16 +15,12 @@ import { wayThrough } from "./way.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
-/** @import { Scene, View } from "./scenes.mjs" */
 
 const NAMED = 250; // px of a block
 const AURA = 0.2; // a weight below this gives no light
 const USUAL = 180; // length of a vector of which nothing is stored
 
-/**
- * @param {View} view
- * @returns {Scene}
- */
+/** @type {import("./scenes.mjs").Kind} */
 export function whole(view) {
   const { pass, was, other, gaps, width, at, cut, cells, go, pick, toggle, append, patch } = view;
   const { tokens, nLayer, nHead, lens, lit } = pass;
