@@ -1,10 +1,8 @@
 // Adapters give what the package's merge gives, switched on and off beside their model.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import { Engine } from "../client.mjs";
-import { Host } from "../host.mjs";
-import { inMemory } from "../load.mjs";
 import { bytes, safetensors } from "./cases.mjs";
+import { startEngine } from "./engine.mjs";
 import { ODD, fixture } from "./files.mjs";
 
 const { adapters } = fixture("ask");
@@ -15,15 +13,12 @@ const BACKENDS = { plain: 5e-5, wasm: 5e-5, "wasm-half": 5e-2 };
 
 let engine;
 beforeEach(() => {
-  const port = { postMessage: (message) => host.receive(message) };
-  const host = new Host((data) => port.onmessage({ data }));
-  engine = new Engine(port);
+  engine = startEngine();
 });
 
-const source = ({ config, weights }) => ({ config, weights: inMemory(weights) });
-const base = (backend = "wasm") => engine.load("base", { ...source(ODD), backend });
+const base = (backend = "wasm") => engine.load("base", { ...ODD, backend });
 const adapt = ({ config, weights }, as = "tuned") =>
-  engine.adapt("base", as, source({ config, weights: bytes(weights) }));
+  engine.adapt("base", as, { config, weights: bytes(weights) });
 const logits = async (model) => (await engine.run(model, { ids: IDS })).logits;
 
 /** The largest difference, relative to 1 or to the value. */
@@ -107,7 +102,7 @@ test.each([
 ])("what is no adapter of the model is refused: %#", async (files, said) => {
   await base();
   const given = { config: FIRST.config, weights: bytes(FIRST.weights), ...files };
-  await expect(engine.adapt("base", "tuned", source(given))).rejects.toThrow(said);
+  await expect(engine.adapt("base", "tuned", given)).rejects.toThrow(said);
   await expect(logits("tuned")).rejects.toThrow("load it first");
 });
 
@@ -117,7 +112,7 @@ test("a head that differs from the table is refused", async () => {
   const length = Number(new DataView(weights.buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(weights.subarray(8, 8 + length)));
   weights[8 + length + header[HEAD].data_offsets[1] - 1] ^= 1; // a bit of its last number
-  await expect(engine.adapt("base", "tuned", source({ ...LONGER, weights }))).rejects.toThrow(
+  await expect(engine.adapt("base", "tuned", { ...LONGER, weights })).rejects.toThrow(
     "lm_head.weight is not wte.weight",
   );
 });
@@ -130,7 +125,7 @@ test("requests that make no sense are refused", async () => {
   for (const strength of [NaN, "1", null, undefined, Infinity]) {
     await expect(engine.strengthen("tuned", strength)).rejects.toThrow("is a number, not");
   }
-  const twice = source({ ...FIRST, weights: bytes(FIRST.weights) });
+  const twice = { ...FIRST, weights: bytes(FIRST.weights) };
   await expect(engine.adapt("tuned", "more", twice)).rejects.toThrow("has an adapter already");
   await logits("tuned");
 });

@@ -1,10 +1,8 @@
 // The engine behind messages: it writes Python's texts, drops what is stale, survives errors.
 
 import { beforeEach, expect, test } from "vitest";
-import { Engine } from "../client.mjs";
-import { Host } from "../host.mjs";
-import { inMemory } from "../load.mjs";
 import { fromRanks } from "../tokenizer.mjs";
+import { startEngine } from "./engine.mjs";
 import { CRANE, asset, fixture } from "./files.mjs";
 
 const { greedy, cropped } = fixture("host");
@@ -13,9 +11,7 @@ const GREEDY = { temperature: 0 };
 /** An engine in this thread, with Crane World's model. */
 let engine;
 beforeEach(async () => {
-  const port = { postMessage: (message) => host.receive(message) };
-  const host = new Host((data) => port.onmessage({ data }));
-  engine = new Engine(port);
+  engine = startEngine();
   const shares = [];
   const info = await load(CRANE.weights, (share) => shares.push(share));
   expect(info.config.nHead).toBe(4);
@@ -23,7 +19,7 @@ beforeEach(async () => {
 });
 
 const load = (weights, onProgress) =>
-  engine.load("crane", { config: CRANE.config, weights: inMemory(weights) }, onProgress);
+  engine.load("crane", { config: CRANE.config, weights }, onProgress);
 const run = (request) => engine.run("crane", { lastOnly: true, ...request });
 const write = (request, onToken) =>
   engine.stream("crane", { settings: GREEDY, ...request }, onToken);
@@ -113,7 +109,7 @@ test("single numbers of a tensor are set", async () => {
 test.each(["plain", "wasm", "wasm-half", "wasm-int8", "wasm-int4"])(
   "%s gives parts of weights",
   async (backend) => {
-    await engine.load("crane", { config: CRANE.config, weights: inMemory(CRANE.weights), backend });
+    await engine.load("crane", { ...CRANE, backend });
     const part = (module, rows, columns) => engine.part("crane", { module, rows, columns });
     const ids = [1023, 32, 400];
     const h = "transformer.h.1.";

@@ -5,20 +5,9 @@ import { expect, test } from "vitest";
 import { Engine } from "../client.mjs";
 import { bundleScript } from "../dev/bundle.mjs";
 import { Loading } from "../exhibits/loading.mjs";
-import { Host } from "../host.mjs";
-import { inMemory } from "../load.mjs";
+import { startEngine } from "./engine.mjs";
 
 const BEGINNING = [1023]; // <|endoftext|>
-
-function working() {
-  const port = {
-    postMessage({ weights, ...request }) {
-      host.receive({ ...request, weights: weights && inMemory(new Uint8Array(weights)) });
-    },
-  };
-  const host = new Host((data) => port.onmessage({ data }));
-  return new Engine(port);
-}
 
 test("files that fail are asked for again, and an engine lost meanwhile is not waited for", async () => {
   let engine = new Engine({ postMessage() {} }); // as one that was terminated: it never answers
@@ -28,14 +17,14 @@ test("files that fail are asked for again, and an engine lost meanwhile is not w
   const files = globalThis.gpt2Files.crane;
   Object.defineProperty(globalThis.gpt2Files, "crane", {
     get() {
-      engine = working(); // the page replaces it while the files are read
+      engine = startEngine(); // the page replaces it while the files are read
       return files;
     },
   });
   expect(await loading.write([], BEGINNING, 2)).toHaveLength(2);
 
   const right = engine;
-  engine = working(); // and once more, when all is loaded
+  engine = startEngine(); // and once more, when all is loaded
   const { loss } = await loading.measure(["nothing"], [...BEGINNING, 258]);
   expect(loss).toBeGreaterThan(5); // blind guessing: 6.9
   expect(engine).not.toBe(right);

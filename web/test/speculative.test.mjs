@@ -1,8 +1,6 @@
 // Drafted texts come with the large model's own probabilities, whatever the draft is.
 
 import { beforeAll, describe, expect, test } from "vitest";
-import { Engine } from "../client.mjs";
-import { Host } from "../host.mjs";
 import { inMemory, loadModel } from "../load.mjs";
 import { PlainBackend } from "../plain.mjs";
 import { race } from "../race.mjs";
@@ -10,6 +8,7 @@ import { draw, nextProbabilities, randomNumbers } from "../sampling.mjs";
 import { judge, lacking, speculate } from "../speculative.mjs";
 import { stream } from "../generation.mjs";
 import { randomModel } from "./cases.mjs";
+import { startEngine } from "./engine.mjs";
 import { CRANE } from "./files.mjs";
 
 const SMALL = { vocab_size: 5, n_positions: 12, n_layer: 1, n_head: 1, n_embd: 3 };
@@ -181,21 +180,12 @@ test("what cannot be drafted is refused", async () => {
 });
 
 test("behind messages it is the same, and a draft that is not there is named", async () => {
-  const port = { postMessage: (message) => host.receive(message) };
-  const host = new Host((data) => port.onmessage({ data }));
-  const engine = new Engine(port);
-  const files = randomModel(SMALL);
-  const weights = inMemory(files.weights);
-  await engine.load("large", { config: files.config, weights, backend: "plain" });
+  const engine = startEngine();
+  await engine.load("large", { ...randomModel(SMALL), backend: "plain" });
   const request = { draft: "small", ids: PROMPT, n: 6, settings: { ahead: 2, seed: 3 } };
   await expect(engine.speculate("large", request)).rejects.toThrow('no model "small"');
-  const { config, weights: own } = randomModel({
-    ...SMALL,
-    n_layer: 2,
-    n_embd: 4,
-    n_positions: 11,
-  });
-  await engine.load("small", { config, weights: inMemory(own), backend: "plain" });
+  const files = randomModel({ ...SMALL, n_layer: 2, n_embd: 4, n_positions: 11 });
+  await engine.load("small", { ...files, backend: "plain" });
   const { rounds } = await engine.speculate("large", request);
   expect(rounds).toEqual(await all(speculate(model, draft, PROMPT, 6, request.settings)));
   const race = engine.race("large", request, () => race.cancel());
