@@ -17,7 +17,17 @@ const { output } = await build({
     rolldownOptions: {
       input: Object.fromEntries(process.argv.slice(2).map((name) => [name, `${web}${name}.mjs`])),
       preserveEntrySignatures: "strict",
-      output: { entryFileNames: "[name].mjs", chunkFileNames: "shared/[name].mjs" },
+      output: {
+        entryFileNames: "[name].mjs",
+        chunkFileNames: "shared-[name].mjs",
+        codeSplitting: {
+          groups: [
+            { name: "library", test: /\/node_modules\/(?!@noble)/ },
+            { name: "engine", test: /\/web\/(?!worker)\w+\.mjs$/ },
+            { name: "exhibits", test: /\/web\/exhibits\//, minShareCount: 2 },
+          ],
+        },
+      },
     },
   },
 });

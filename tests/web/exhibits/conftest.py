@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, CDPSession, Locator, Page
 from torch import Tensor
 
 from benchmarks.chromium import served, starter
@@ -31,15 +31,7 @@ PAGE = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>An exhibit</title>
 <meta name="viewport" content="width=device-width">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/exhibits.css">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/base.css">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/live.css">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/flow.css">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/learn.css">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/reward.css">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/scale.css">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/scaling.css">
-<link rel="stylesheet" href="/gpt2_edu/exhibits/static/card.css">
+<link rel="stylesheet" href="/gpt2_edu/exhibits/static/all.css">
 </head>
 <body><article><h1>An exhibit</h1>
 <gpt2-{kind} class="g2-live" data-settings="{settings}"><p>printed</p></gpt2-{kind}>
@@ -48,6 +40,7 @@ PAGE = """<!doctype html>
 """
 
 
+STYLES = ("exhibits", "base", "live", *theme.OWN)
 MODULES = ROOT / "web" / "node_modules"
 # Modules that keep their address: what a page loads, what workers run, what the tests import.
 BUNDLED = (
@@ -67,6 +60,13 @@ def modules() -> dict[str, str]:
     return json.loads(done.stdout)
 
 
+# What a page can be given anew. A tenth of the frames are painted where animations run faster.
+VIEW = {
+    "viewport": {"width": 1000, "height": 900},
+    "reduced_motion": "no-preference",
+    "color_scheme": "light",
+    "speed": 10,
+}
 STORED = "cookies,local_storage,indexeddb,cache_storage,file_systems,service_workers"
 Point = tuple[float, float]
 
@@ -225,23 +225,31 @@ class Pages:
     address: str
     made: dict[str, str]  # what the server has beside the package's files
     known: dict[str, Page] = field(default_factory=dict)
+    timelines: dict[Page, CDPSession] = field(default_factory=dict)
     used: set[Page] = field(default_factory=set)  # by the present test
     errors: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     def of(self, context: dict[str, Any]) -> Page:
         """The page in a browser with these settings of Playwright."""
-        kind = json.dumps(context, sort_keys=True)
+        fixed = {name: value for name, value in context.items() if name not in VIEW}
+        kind = json.dumps(fixed, sort_keys=True)
         if kind not in self.known:
-            context = {"viewport": {"width": 1000, "height": 900}, **context}
-            clock = context.pop("clock", False)
-            page = self.known[kind] = self.browser.new_context(**context).new_page()
+            clock = fixed.pop("clock", False)
+            page = self.known[kind] = self.browser.new_context(**fixed).new_page()
             if clock:
                 page.clock.install()
             page.on("pageerror", lambda error: self.errors.append(str(error)))
             page.on("request", lambda request: self.asked.append(request.url))
-        self.used.add(self.known[kind])
-        return self.known[kind]
+            self.timelines[page] = page.context.new_cdp_session(page)
+            self.timelines[page].send("Animation.enable")
+        page = self.known[kind]
+        view = {**VIEW, **context}
+        page.set_viewport_size(view["viewport"])
+        page.emulate_media(reduced_motion=view["reduced_motion"], color_scheme=view["color_scheme"])
+        self.timelines[page].send("Animation.setPlaybackRate", {"playbackRate": view["speed"]})
+        self.used.add(page)
+        return page
 
     def put(self, kind: str, settings: dict[str, Any], query: dict[str, str] | None = None) -> str:
         """The address of a page with this exhibit alone."""
@@ -278,6 +286,9 @@ class Pages:
 @pytest.fixture(scope="package")
 def pages(missing: Callable[[str], Any]) -> Iterator[Pages]:
     made = modules() | {f"/files/{name}.js": files_script(name) for name in FILES}
+    static = ROOT / "gpt2_edu" / "exhibits" / "static"
+    styles = [(static / f"{name}.css").read_text(encoding="utf-8") for name in STYLES]
+    made["/gpt2_edu/exhibits/static/all.css"] = "\n".join(styles)
     kept = ("/web/", "/files/", "/gpt2_edu/")
     with starter(missing) as launch, served(ROOT, made, kept) as address:
         yield Pages(launch(), address, made)
@@ -289,7 +300,8 @@ def exhibit(pages: Pages) -> Iterator[Callable[..., Shown]]:
 
     ``query`` goes into the address as a dictionary; ``context`` has Playwright's settings of a
     browser: viewport, has_touch, reduced_motion; with ``"clock": True`` timers and frames obey
-    ``page.clock``. Nothing may go wrong on the page, and nothing may be asked of others.
+    ``page.clock``, and with ``"speed": 1`` animations take their time. Nothing may go wrong on the
+    page, and nothing may be asked of others.
     """
 
     def show(

@@ -265,7 +265,7 @@ MOVES = """async (button) => {
 @pytest.mark.parametrize(("kind", "button"), [("cache", "next token"), ("snapshots", "play")])
 def test_nothing_moves_for_a_reader_who_wants_no_motion(kind_of, kind, button):
     for motion in ("no-preference", "reduce"):
-        shown = kind_of(kind, context={"reduced_motion": motion})
+        shown = kind_of(kind, context={"reduced_motion": motion, "speed": 1})
         most = shown.element.get_by_role("button", name=button).evaluate(MOVES)
         assert (most > 0) == (kind == "cache" and motion == "no-preference")
     if button == "play":

@@ -663,7 +663,7 @@ def test_without_a_mask_ribbons_come_from_later_tokens(picture):
 
 
 def test_a_head_that_is_played_goes_through_its_steps(picture):
-    shown = picture(query={"place": "1.0"})
+    shown = picture(query={"place": "1.0"}, context={"speed": 1})
     flies = "one => document.querySelectorAll(`.${one}`).length"
     assert shown.page.evaluate(flies, "meets") == 0
     shown.element.get_by_role("button", name="play", exact=True).click()

@@ -66,7 +66,7 @@ def test_what_the_sentence_asks_for_is_done(kind_of, kind):
 
 
 def test_a_hand_shows_it_and_a_reader_who_takes_over_stops_it(kind_of):
-    shown = kind_of("layernorm", first="Turn the volume.")
+    shown = kind_of("layernorm", first="Turn the volume.", context={"speed": 1})
     shown.element.get_by_role("button", name="Do it for me").click()
     shown.element.locator(".hand").wait_for()
     shown.page.wait_for_function("() => document.querySelector('input[type=range]').value > 0.2")
@@ -161,7 +161,7 @@ COUNT = """async () => {
 @pytest.mark.parametrize(("kind", "part", "key"), MOVES)
 def test_a_change_is_seen_to_happen_unless_nothing_is_to_move(kind_of, kind, part, key):
     for motion in ("no-preference", "reduce"):
-        shown = kind_of(kind, context={"reduced_motion": motion}).rest()
+        shown = kind_of(kind, context={"reduced_motion": motion, "speed": 1}).rest()
         shown.element.evaluate_handle(part).as_element().focus()
         shown.page.wait_for_timeout(300)  # changes in quick succession are not drawn step by step
         shown.page.keyboard.press(key)
