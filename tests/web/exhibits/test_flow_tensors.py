@@ -9,6 +9,7 @@ from gpt2_edu import GPT2, GPT2Config, load_tokenizer
 from gpt2_edu.web import save_for_page
 from gpt2_site import one_pass
 from tests.thorough import thorough
+from tests.web.exhibits.conftest import READY, WAIT
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
@@ -28,11 +29,33 @@ def number(text: str) -> float:
     return float(text.replace("−", "-").replace("∞", "inf"))
 
 
+ROWS = """(element) =>
+  [...element.querySelectorAll(".flow-tensor [data-role] tr:has(td[style])")].map((row) =>
+    [...row.querySelectorAll("td")].map((one) => one.innerText))"""
+# The slider goes to each station; what is shown there.
+STATIONS = f"""async (element, [name, wait]) => {{
+  const slider = element.querySelector(`input[aria-label="${{name}}"]`);
+  const shown = [];
+  const options = [...element.querySelectorAll(".flow-tensor option")];
+  for (const path of options.map((one) => one.value)) {{
+    slider.value = shown.length;
+    slider.dispatchEvent(new Event("input"));
+    await ({READY})(element, wait);
+    const chosen = element.querySelector(".flow-tensor select").value;
+    const head = element.querySelector(".flow-tensor-head b").innerText;
+    shown.push({{ path, chosen, head, rows: ({ROWS})(element) }});
+  }}
+  return shown;
+}}"""
+
+
 def rows(shown) -> list[list[float]]:
     """The numbers that are written, row by row."""
-    found = shown.ready().element.locator(".flow-tensor [data-role] tr:has(td[style])")
-    texts = "rows => rows.map((row) => [...row.querySelectorAll('td')].map((one) => one.innerText))"
-    return [[number(text) for text in row] for row in found.evaluate_all(texts)]
+    return numbers(shown.ready().element.evaluate(ROWS))
+
+
+def numbers(written: list[list[str]]) -> list[list[float]]:
+    return [[number(text) for text in row] for row in written]
 
 
 @pytest.fixture
@@ -40,44 +63,36 @@ def station(exhibit):
     return exhibit("flow", text=MARSH, tensors="open")
 
 
-@pytest.mark.parametrize(
-    ("settings", "images"),
-    [
-        ({"text": MARSH, "tensors": "open"}, 20),
-        ({**one_pass.settings(), "tensors": "folded"}, 0),  # the model is not loaded
-    ],
-    ids=["computed", "stored"],
-)
-def test_it_is_painted_once_with_all_that_it_needs(exhibit, pages, settings, images):
-    context = {"viewport": {"width": 1001 + images, "height": 900}}  # a page of its own
+def test_it_is_painted_once_with_all_that_it_needs(exhibit, pages):
+    context = {"locale": "en-NZ"}  # a page of its own
     pages.of(context).add_init_script(PAINTED)
-    shown = exhibit("flow", context=context, **settings)
-    assert shown.element.locator(".flow-picture image").count() == images  # of weights
-    shown.page.wait_for_timeout(500)  # what else might come
-    assert shown.page.evaluate("painted") == 1
+    stored = {**one_pass.settings(), "tensors": "folded"}  # the model is not loaded
+    for settings, images in (({"text": MARSH, "tensors": "open"}, 20), (stored, 0)):
+        shown = exhibit("flow", context=context, **settings)
+        assert shown.element.locator(".flow-picture image").count() == images  # of weights
+        shown.page.wait_for_timeout(500)  # what else might come
+        assert shown.page.evaluate("painted") == 1
 
 
 def test_every_station_shows_pythons_numbers_of_the_token(exhibit, crane):
     at = 2
     shown = exhibit("flow", text=MARSH, tensors="open", query={"at": str(at)})
     tape = crane.trace(MARSH)
-    options = shown.element.locator(".flow-tensor option")
-    names = options.evaluate_all("all => all.map((one) => one.value)")
+    stations = shown.element.evaluate(STATIONS, [SLIDER, WAIT])
+    names = [one["path"] for one in stations]
     assert names[1:-1] == [name for name in tape.names if name != "idx"]
-    for n, path in enumerate(names):
-        shown.slide(SLIDER, n)
-        assert shown.element.locator(".flow-tensor select").input_value() == path
+    assert names == [one["chosen"] for one in stations]
+    for station, path in zip(stations, names, strict=True):
+        written = numbers(station["rows"])
         if path == "idx":
-            assert rows(shown) == [[crane.ids(MARSH)[at]]]
+            assert written == [[crane.ids(MARSH)[at]]]
             continue
         found = tape["logits"] if path == "probabilities" else tape[path]
-        sizes = f"({', '.join(map(str, found.shape))})"
-        assert shown.element.locator(".flow-tensor-head b").inner_text().endswith(sizes), path
+        assert station["head"].endswith(f"({', '.join(map(str, found.shape))})"), path
         found = found.softmax(-1) if path == "probabilities" else found
         expected = found[0, :, at] if found.ndim == 4 else found.flatten(0, -2)[[at]]
         if path in ("logits", "probabilities"):
             expected = expected.sort(descending=True).values
-        written = rows(shown)
         assert len(written) == len(expected), path
         for row, own in zip(written, expected.tolist(), strict=True):
             likeliest = row[:8] if path in ("logits", "probabilities") else row
