@@ -87,15 +87,15 @@ def test_a_link_to_a_card_that_was_typed_shows_the_first_example(cards):
     assert shown.sentence.startswith("GPT-2 124M has") and shown.query == ""
 
 
-@pytest.mark.parametrize("text", BAD, ids=BAD.values())
-def test_a_bad_card_is_refused_and_nothing_of_it_is_shown(cards, text):
+def test_a_bad_card_is_refused_and_nothing_of_it_is_shown(cards):
     shown = cards()
     write(shown, "{")
-    write(shown, text)
-    assert BAD[text] in shown.sentence and BAD[text] in shown.element.inner_text()
-    assert not shown.element.locator(".card-view, .card-table").first.is_visible()
-    assert list(shown.table()) == [] or set(map(len, shown.table().values())) == {0}
-    shown.stands()
+    for text, said in BAD.items():
+        write(shown, text)
+        assert said in shown.sentence and said in shown.element.inner_text()
+        assert not shown.element.locator(".card-view, .card-table").first.is_visible()
+        assert list(shown.table()) == [] or set(map(len, shown.table().values())) == {0}
+        shown.stands()
     write(shown, card.text("gpt2"))
     assert shown.element.locator(".card-view").first.is_visible()
 

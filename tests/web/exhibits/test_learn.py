@@ -132,6 +132,11 @@ def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
     assert run.element.locator(".thumbs button").count() == 4
     run.element.locator(".thumbs button").nth(3).click()
     assert run.element.locator(".thumbs .chosen").inner_text() == "1.1"
+    run.button("pause").click()
+    run.button("go on").wait_for()
+    table = run.shown.table()
+    assert 1 < len(table) <= 16
+    assert all(float(cells[0]) > 0 for cells in table.values())
 
 
 def test_its_end_is_told_and_another_may_follow(learn):
@@ -150,11 +155,19 @@ def test_its_end_is_told_and_another_may_follow(learn):
     assert [start[2] for start in run.asked("start")] == [0, 0]
 
 
-def test_a_run_that_has_ended_writes_and_leaves_its_slot(learn):
-    run = learn().train().seen("What it writes after")
+def test_a_model_is_taken_along_and_writes_also_when_its_run_has_ended(learn):
+    run = learn().train().seen("It is yours")
+    for name, file in (("save as a file", "safetensors"), ("save for transformers", "zip")):
+        with run.page.expect_download() as download:
+            run.button(name).click()
+        assert re.fullmatch(rf"my crane.* steps\.{file}", download.value.suggested_filename)
+    run.element.get_by_label("the beginning of a text").fill("In the marsh")
+    run.button("write").click()
+    run.element.locator(".written mark").wait_for()
     run.button("stop").click()
     run.button("train again").wait_for()
-    assert run.asked("leave") == [[0]]  # to other tabs
+    assert run.asked("leave") == [[0]]  # its slot, to other tabs
+    run.element.evaluate("e => e.querySelector('.written').replaceChildren()")
     run.button("write").click()
     run.element.locator(".written mark").wait_for()
     with run.page.expect_download():
@@ -201,33 +214,36 @@ def test_a_run_that_diverges_goes_back_at_a_click(learn):
     assert run.element.locator(".run-bar output").inner_text() == "0.002"
 
 
-@pytest.mark.parametrize(
-    ("key", "differs"),
-    [
-        thorough("warmup", {"settings": {"warmupSteps": 0}}),
-        ("rate", {"settings": {"lr": 0.06}}),
-        thorough("clip", {"settings": {"gradClip": 0}}),
-        thorough("norm", {"switches": {"layerNorm": False}}),
-        thorough("positions", {"switches": {"positions": False}}),
-        ("mask", {"switches": {"mask": False}}),
-        ("wide", {"model": {"nEmbd": 128}}),
-    ],
-)
-def test_two_runs_differ_in_one_thing_and_are_not_stored(learn, key, differs):
-    run = learn(query={"learn.beside": key}).train().seen("First run")
-    (slot, plan, _), (beside, other, _) = run.asked("start")
-    assert slot is beside is None
-    assert plan["workers"] == other["workers"] == 1
-    for name, changes in differs.items():
-        assert other[name] == {**plan[name], **changes}
-        assert other[name] != plan[name]
-    same = plan.keys() - differs.keys()
-    assert {name: plan[name] for name in same} == {name: other[name] for name in same}
-    run.element.locator(".plot path.second").first.wait_for(state="attached")
-    run.button("pause").click()
-    run.button("go on").wait_for()
-    run.button("stop").click()
-    run.button("train again").wait_for()
+BESIDE: dict[str, dict[str, Any]] = {
+    "warmup": {"settings": {"warmupSteps": 0}},
+    "rate": {"settings": {"lr": 0.06}},
+    "clip": {"settings": {"gradClip": 0}},
+    "norm": {"switches": {"layerNorm": False}},
+    "positions": {"switches": {"positions": False}},
+    "mask": {"switches": {"mask": False}},
+    "wide": {"model": {"nEmbd": 128}},
+}
+
+
+def test_two_runs_differ_in_one_thing_and_are_not_stored(learn):
+    run = learn()
+    for key, differs in BESIDE.items():
+        run.element.evaluate("(e, key) => e.state.set({ 'learn.beside': key })", key)
+        run.element.get_by_role("button", name=re.compile("^train( again)?$")).click()
+        run.element.locator(".plot path.second").first.wait_for(state="attached")
+        run.seen("First run")
+        (slot, plan, _), (beside, other, _) = run.asked("start")[-2:]
+        assert slot is beside is None
+        assert plan["workers"] == other["workers"] == 1
+        for name, changes in differs.items():
+            assert other[name] == {**plan[name], **changes}
+            assert other[name] != plan[name]
+        same = plan.keys() - differs.keys()
+        assert {name: plan[name] for name in same} == {name: other[name] for name in same}
+        run.button("pause").click()
+        run.button("go on").wait_for()
+        run.button("stop").click()
+        run.button("train again").wait_for()
 
 
 @pytest.mark.thorough
@@ -352,6 +368,8 @@ def test_refusals_are_in_sight_on_a_phone(learn):
 
 def test_a_text_of_ones_own(learn):
     run = learn()
+    labels = map(run.element.get_by_label, ("Its size", "It begins with"))
+    assert len({label.bounding_box()["y"] for label in labels}) == 1  # in a row, at a desk
     run.button("a text of yours").click()
     run.button("train").click()
     run.seen("There is no text yet")
@@ -370,6 +388,9 @@ def test_a_text_of_ones_own(learn):
     assert run.element.locator(".run-1 .read-marks").is_hidden()  # nobody judges it
     assert "knows the grammar" not in run.element.locator(".plot").text_content()
     assert "Moor" not in run.shown.query
+    run.button("pause").click()
+    run.button("go on").wait_for()
+    assert {len(cells) for cells in run.shown.table().values()} == {2}  # no judge
 
 
 def test_a_model_in_a_file_is_what_a_run_begins_with(learn):
@@ -443,26 +464,6 @@ def test_numbers_agree_and_do_not_touch(learn):
     assert "step, of 8,000" in run.element.locator(".readings").inner_text()
 
 
-def test_the_model_can_be_taken_along(learn):
-    run = learn().train().seen("It is yours")
-    for name, file in (("save as a file", "safetensors"), ("save for transformers", "zip")):
-        with run.page.expect_download() as download:
-            run.button(name).click()
-        assert re.fullmatch(rf"my crane.* steps\.{file}", download.value.suggested_filename)
-    run.element.get_by_label("the beginning of a text").fill("In the marsh")
-    run.button("write").click()
-    run.element.locator(".written mark").wait_for()
-
-
-def test_it_can_be_read_as_a_table(learn):
-    run = learn().train().seen("What it writes after")
-    run.button("pause").click()
-    run.button("go on").wait_for()
-    table = run.shown.table()
-    assert 1 < len(table) <= 16
-    assert all(float(cells[0]) > 0 for cells in table.values())
-
-
 @pytest.mark.parametrize("context", [thorough(OWN), PHONE], ids=["desk", "phone"])
 def test_nothing_overflows_and_everything_has_a_name(learn, context):
     run = learn(context=context).train().seen("A story by all the rules.")
@@ -503,21 +504,15 @@ def own_text(run: Run) -> Run:
     return run
 
 
-def test_a_phone_shows_pause_progress_and_the_newest_text_at_once(learn):
-    run = own_text(learn(context=PHONE)).train().seen("What it writes after")
-    for part in (".run-bar .main", ".progress", ".run-1 .story", ".run-1 .soft"):
+def in_sight(run: Run, *parts: str) -> None:
+    for part in parts:
         box = run.element.locator(part).first.bounding_box()
         assert 0 <= box["y"] and box["y"] + box["height"] <= 844, part
 
 
-@pytest.mark.parametrize("ends", ["by itself", "by stop"])
-def test_what_a_run_leaves_stands_where_it_was_watched(learn, ends):
-    run = own_text(learn({"every": 600} if ends == "by itself" else {}, context=PHONE)).train()
+def left_in_place(run: Run) -> None:
+    """What a run leaves is where it was watched."""
     box = run.element.locator(".takeaway")
-    if ends == "by stop":
-        run.seen("It is yours")
-        assert box.bounding_box()["y"] > run.element.locator(".inside").bounding_box()["y"]
-        run.button("stop").click()
     run.button("train again").wait_for()
     run.page.wait_for_function(
         "(() => { const { top } = document.querySelector('.takeaway').getBoundingClientRect();"
@@ -529,17 +524,25 @@ def test_what_a_run_leaves_stands_where_it_was_watched(learn, ends):
     assert run.shown.sentence.startswith(last)
 
 
+def test_a_phone_shows_a_run_and_what_it_leaves_when_it_is_stopped(learn):
+    run = own_text(learn(context=PHONE)).train().seen("What it writes after")
+    in_sight(run, ".run-bar .main", ".progress", ".run-1 .story", ".run-1 .soft")
+    run.seen("It is yours")
+    takeaway, inside = map(run.element.locator, (".takeaway", ".inside"))
+    assert takeaway.bounding_box()["y"] > inside.bounding_box()["y"]
+    run.button("stop").click()
+    left_in_place(run)
+
+
 @pytest.mark.parametrize("own", [False, True], ids=["stories", "a text"])
 def test_a_phone_shows_what_came_of_a_run_and_what_to_do_next_at_once(learn, own):
     run = learn({"every": 600}, context=PHONE)
     (own_text(run) if own else run).train()
-    run.button("train again").wait_for()
+    left_in_place(run)
     came = r"loss is .* on the text set aside" if own else r"Of 20 .* 8,000 steps, 11 were right"
     run.element.locator(".result", has_text=re.compile(came)).wait_for()
     assert run.element.locator(".written").inner_text().startswith("One evening, Ada lost her key")
-    for part in (".result", ".written", ".takeaway .main", ".takeaway .main + p"):
-        box = run.element.locator(part).bounding_box()
-        assert 0 <= box["y"] and box["y"] + box["height"] <= 844, part
+    in_sight(run, ".result", ".written", ".takeaway .main", ".takeaway .main + p")
 
 
 def test_a_reader_who_writes_while_a_run_ends_stays_in_the_field(learn):
@@ -565,6 +568,11 @@ def test_writing_goes_on_beyond_the_window(learn):
 
 def test_the_time_a_run_takes_is_said_before_and_while_it_goes(learn):
     run = own_text(learn(context=PHONE))
+    choice, field = (
+        one.bounding_box()
+        for one in (run.button("a text of yours"), run.element.locator("textarea"))
+    )
+    assert 0 <= field["y"] - choice["y"] - choice["height"] < 30  # directly below
     takes = run.element.locator(".takes")
     assert re.fullmatch(
         r"This takes about \d+ minutes on a desktop computer\. "
@@ -580,29 +588,3 @@ def test_the_time_a_run_takes_is_said_before_and_while_it_goes(learn):
     run.button("stop").click()
     run.button("train again").wait_for()
     assert "at the pace of the last run here." in takes.inner_text()
-
-
-def test_the_field_for_a_text_is_directly_below_its_choice(learn):
-    run = learn(context=PHONE)
-    run.button("a text of yours").click()
-    choice, field = (
-        one.bounding_box()
-        for one in (run.button("a text of yours"), run.element.locator("textarea"))
-    )
-    assert 0 <= field["y"] - choice["y"] - choice["height"] < 30
-
-
-def test_what_a_run_begins_with_shares_its_row_at_a_desk(learn):
-    run = learn()
-    rows = [
-        run.element.get_by_label(name).bounding_box()["y"]
-        for name in ("Its size", "It begins with")
-    ]
-    assert rows[0] == rows[1]
-
-
-def test_the_table_of_a_text_of_ones_own_has_no_judge(learn):
-    run = own_text(learn()).train().seen("What it writes after")
-    run.button("pause").click()
-    run.button("go on").wait_for()
-    assert {len(cells) for cells in run.shown.table().values()} == {2}
