@@ -63,20 +63,16 @@ def fetch(shown) -> None:
     shown.element.locator(".status", has_text="GPT-2 answers now").wait_for(timeout=WAIT)
 
 
-def test_it_is_fetched_only_if_the_reader_agrees(exhibit):
+def test_it_is_fetched_if_the_reader_agrees_and_stored_until_it_is_deleted(exhibit, pages):
     shown = exhibit("heads", text=TEXT)
     before = shown.bars()
     question = click(shown, agree=False)
     assert question.startswith("GPT-2 (124M) by OpenAI: 548 MB from https://huggingface.co/")
     assert question.endswith("Fetch it?")
     assert shown.element.get_by_role("group", name="GPT-2", exact=True).count() == 0
-    assert shown.bars() == before  # and the fixture sees that nothing was asked of others
+    assert shown.bars() == before and pages.stray() == []  # nothing was asked of others
     assert shown.page.evaluate(STORED) == [[], None]
 
-
-def test_it_is_stored_once_and_answers_until_the_reader_deletes_it(exhibit):
-    shown = exhibit("heads", text=TEXT)
-    before = shown.bars()
     fetch(shown)
     assert shown.bars() == before
     [[stored], kept] = shown.page.evaluate(STORED)

@@ -489,6 +489,8 @@ def test_the_small_language_is_learned_for_real(exhibit, pages):
     """32 sentences, whose floor is 0.520, by the workers that pages have."""
     pages.made["/runs.js"] = RUNS.read_text(encoding="utf-8")
     run = Run(exhibit("learn", **SETTINGS, data="sentences"))
+    run.element.get_by_text("more settings").click()
+    run.element.get_by_label("steps").fill("200")
     run.train().button("train again").wait_for(timeout=60_000)
     loss = run.element.locator(".readings b").nth(2)
     assert 0.45 < float(loss.inner_text()) < 0.6  # of the last batches

@@ -9,6 +9,7 @@ from gpt2_edu import KVCache
 from gpt2_edu.analysis import bugs
 from gpt2_edu.sampling import next_probabilities
 from tests.thorough import thorough
+from tests.web.exhibits.conftest import READY, WAIT
 
 pytestmark = pytest.mark.browser
 MARSH = "In the marsh, the crane"
@@ -74,28 +75,49 @@ def wrote(shown) -> str:
     return shown.element.get_by_text("It continues:").inner_text().removeprefix("It continues:")
 
 
+# Each of some bugs is switched on; what the exhibit shows of it.
+EACH = f"""async (element, [names, wait]) => {{
+  const all = (selector, read) => [...element.querySelectorAll(selector)].map(read);
+  const text = (selector) => (one) => one.querySelector(selector).innerText;
+  const found = {{}};
+  for (const name of names) {{
+    const buttons = [...element.querySelectorAll(".console button")];
+    buttons.find((one) => one.textContent === name).click();
+    await ({READY})(element, wait);
+    const bars = [...element.querySelectorAll(".bar")];
+    const visible = bars.filter((one) => one.style.visibility !== "hidden");
+    found[name] = {{
+      bars: visible.map((one) => [text("b")(one), text("i")(one)]),
+      cells: all(".board tr", (row) => [...row.querySelectorAll("td")].map((td) => td.innerText)),
+      lit: all(".signs .lit", text("span")),
+      sentence: element.querySelector(".sentence").innerText,
+    }};
+  }}
+  return found;
+}}"""
+
+
 def test_maps_and_bars_are_those_of_the_same_bug_in_python(museum, crane):
-    shown = museum()
+    found = museum().element.evaluate(EACH, [FORWARD, WAIT])
     ids = torch.tensor([crane.ids(MARSH)])
     for name in FORWARD:
-        choose(shown, name)
         with torch.no_grad(), bugs.broken(crane.model, name) as (copy, tape):
             logits = copy(ids)[0]
             later = ids.clone()
             later[0, -1] = (later[0, -1] + 1) % 1024
             weights = tape["transformer.h.1.attn.weights"][0, 0]
             past = (copy(later)[0] - logits)[:, :-1].abs().max().item()
-        expected = crane.next(logits, 1024)
-        bars = shown.bars()
+        shown, expected = found[name], crane.next(logits, 1024)
+        bars = {token: float(share.lstrip("<")) for token, share in shown["bars"]}
         assert bars == pytest.approx({n: expected[n] for n in bars}, abs=1.1e-3), name
-        numbers = [[float(cell) for cell in row] for row in shown.cells()]
+        numbers = [[float(cell) for cell in row] for row in shown["cells"][1:]]
         assert numbers == [pytest.approx(row, abs=6e-3) for row in weights.tolist()], name
-        found = lit(shown)
-        assert ("a later token changes the past" in found) == (past > 1e-4), name
-        assert ("colour above the diagonal" in found) == (name in ("no mask", "finite mask")), name
-        assert ("a row that does not sum to 1" in found) == (name == "mask after softmax"), name
-        assert "logits differ from the correct ones" in found, name
-        assert "no error is raised" in shown.sentence
+        signs = [sign.rsplit(" ", 1)[0] for sign in shown["lit"]]
+        assert ("a later token changes the past" in signs) == (past > 1e-4), name
+        assert ("colour above the diagonal" in signs) == (name in ("no mask", "finite mask")), name
+        assert ("a row that does not sum to 1" in signs) == (name == "mask after softmax"), name
+        assert "logits differ from the correct ones" in signs, name
+        assert "no error is raised" in shown["sentence"]
 
 
 @pytest.mark.thorough
