@@ -80,9 +80,10 @@ STYLED = {
     ".g2-head summary": ("listStyleType", "none"),
 }
 
-# Of one exhibit: the styles above, heat that cannot be seen, rows and cells with the look of
+# Of each exhibit: the styles above, heat that cannot be seen, rows and cells with the look of
 # Jupyter's tables, text with little contrast, and how much the page is wider than the screen.
 MEASURE = r"""(styled) => {
+  const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgba = (colour) => {
     context.clearRect(0, 0, 1, 1);
@@ -105,27 +106,29 @@ MEASURE = r"""(styled) => {
     const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
     return (high + 0.05) / (low + 0.05);
   };
-  const all = (selector) => [...document.querySelectorAll(`.g2 ${selector}`)];
-  const texts = all("*").filter(
-    (e) => [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim()));
-  const found = {};
-  for (const [tag, property] of Object.entries(styled)) {
-    const element = document.querySelector(`.g2 ${tag}`);
-    if (element) found[tag] = getComputedStyle(element)[property];
-  }
-  const hot = all("td[style]:not([style='--heat:0.00'])");
-  return {
-    found,
-    shown: texts.length,
-    ink: rgba(getComputedStyle(document.querySelector(".g2")).color).slice(0, 3),
-    cold: hot.filter((e) => `${behind(e)}` === `${behind(e.parentElement)}`).length,
-    striped: all("tr").filter((e) => rgba(getComputedStyle(e).backgroundColor)[3] > 0).length,
-    crooked: all("td").filter((e) => getComputedStyle(e).textAlign === "right").length,
-    pale: texts.map((e) => [e.textContent, contrast(
-      rgba(getComputedStyle(e)[e.tagName === "text" ? "fill" : "color"]), behind(e))])
-      .filter(([, c]) => c < 4.5),
-    wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  };
+  return [...document.querySelectorAll(".one")].map((one) => {
+    const all = (selector) => [...one.querySelectorAll(`.g2 ${selector}`)];
+    const texts = all("*").filter(
+      (e) => [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim()));
+    const found = {};
+    for (const [tag, property] of Object.entries(styled)) {
+      const element = one.querySelector(`.g2 ${tag}`);
+      if (element) found[tag] = getComputedStyle(element)[property];
+    }
+    const hot = all("td[style]:not([style='--heat:0.00'])");
+    return {
+      found,
+      shown: texts.length,
+      ink: rgba(getComputedStyle(one.querySelector(".g2")).color).slice(0, 3),
+      cold: hot.filter((e) => `${behind(e)}` === `${behind(e.parentElement)}`).length,
+      striped: all("tr").filter((e) => rgba(getComputedStyle(e).backgroundColor)[3] > 0).length,
+      crooked: all("td").filter((e) => getComputedStyle(e).textAlign === "right").length,
+      pale: texts.map((e) => [e.textContent, contrast(
+        rgba(getComputedStyle(e)[e.tagName === "text" ? "fill" : "color"]), behind(e))])
+        .filter(([, c]) => c < 4.5),
+      wide,
+    };
+  });
 }"""
 
 
@@ -133,29 +136,42 @@ def css(*files: Path) -> str:
     return "".join(f"<style>{file.read_text(encoding='utf-8')}</style>" for file in files)
 
 
-def site(theme: str, output: str, displayed: str) -> str:
+# A page with an output for each exhibit.
+
+
+def site(theme: str, outputs: list[str], displayed: str) -> str:
+    cells = (
+        f'<div class="cell_output container"><div class="one output text_html">{output}</div></div>'
+        for output in outputs
+    )
     return (
         f'<html data-theme="{theme}"><head><style>{STYLES}</style></head><body>'
-        f'<main><article><div class="cell_output container">'
-        f'<div class="output text_html">{output}</div></div></article></main></body></html>'
+        f"<main><article>{''.join(cells)}</article></main></body></html>"
     )
 
 
-def jupyter(theme: str, output: str, displayed: str) -> str:
+def jupyter(theme: str, outputs: list[str], displayed: str) -> str:
     head = css(JUPYTER / "index.css", JUPYTER / f"theme-{theme}.css")
+    rendered = '<div class="{}jp-RenderedHTMLCommon jp-RenderedHTML">{}</div>'.format
     return (
         f"<html><head>{head}</head>"
         f'<body data-jp-theme-light="{"true" if theme == "light" else "false"}"'
         ' style="background: var(--jp-layout-color0)">'
-        f'<div class="jp-RenderedHTMLCommon jp-RenderedHTML">{displayed}</div>'
-        f'<div class="jp-RenderedHTMLCommon jp-RenderedHTML">{output}</div></body></html>'
+        f"{rendered('', displayed)}{''.join(rendered('one ', output) for output in outputs)}"
+        "</body></html>"
     )
 
 
-def colab(theme: str, output: str, displayed: str) -> str:
+def colab(theme: str, outputs: list[str], displayed: str) -> str:
     paper = "#383838; color: #d5d5d5" if theme == "dark" else "#fff"
-    frame = f'<html theme="{theme}"><body style="background: {paper}">{output}</body></html>'
-    return f'<iframe srcdoc="{escape(frame)}" style="width: 100%; height: 900px; border: 0">'
+    frame = (
+        f'<html theme="{theme}"><body class="one" style="background: {paper}">{{}}</body></html>'
+    )
+    return "".join(
+        f'<iframe srcdoc="{escape(frame.format(output))}"'
+        ' style="width: 100%; height: 900px; border: 0"></iframe>'
+        for output in outputs
+    )
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
@@ -170,11 +186,10 @@ def tab(browser, theme):
     context.close()
 
 
-def measure(tab, page: str) -> dict:
-    tab.set_content("<!doctype html>" + page)
-    frame = tab.frames[-1]  # of an isolated output its own, else the page
-    frame.wait_for_selector(".g2", state="attached")
-    return frame.evaluate(MEASURE, {tag: name for tag, (name, _) in STYLED.items()})
+def measure(tab, page: str) -> list[dict]:
+    tab.set_content("<!doctype html>" + page)  # which waits for frames
+    styled = {tag: name for tag, (name, _) in STYLED.items()}
+    return [seen for frame in tab.frames for seen in frame.evaluate(MEASURE, styled)]
 
 
 def test_every_exhibit_of_the_package_has_an_example():
@@ -186,39 +201,36 @@ def test_every_exhibit_of_the_package_has_an_example():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("place", [site, jupyter, colab], ids=lambda place: place.__name__)
-@pytest.mark.parametrize("one", EXAMPLES, ids=lambda one: type(one).__name__)
-def test_an_exhibit_is_styled_readable_and_not_too_wide(
-    tab, theme, one, place, notebook, monkeypatch
-):
+def test_exhibits_are_styled_readable_and_not_too_wide(tab, theme, place, notebook, monkeypatch):
     if place is colab:
         monkeypatch.setitem(sys.modules, "google.colab", object())
     if place is not site:
         exhibits.setup()
-    seen = measure(tab, place(theme, one._repr_html_(), "".join(notebook)))
-    assert seen["found"], "an exhibit holds a table, a list or a drawing"
-    assert seen["found"] == {tag: STYLED[tag][1] for tag in seen["found"]}
-    assert seen["ink"] == ([28, 33, 38] if theme == "light" else [232, 236, 240])
-    assert seen["shown"] and seen["pale"] == []
-    assert (seen["cold"], seen["striped"], seen["crooked"]) == (0, 0, 0)
-    assert seen["wide"] <= 0
+    page = place(theme, [one._repr_html_() for one in EXAMPLES], "".join(notebook))
+    for one, seen in zip(EXAMPLES, measure(tab, page), strict=True):
+        assert seen["found"], f"{one!r} holds a table, a list or a drawing"
+        assert seen["found"] == {tag: STYLED[tag][1] for tag in seen["found"]}, one
+        assert seen["ink"] == ([28, 33, 38] if theme == "light" else [232, 236, 240]), one
+        assert seen["shown"] and seen["pale"] == [], one
+        assert (seen["cold"], seen["striped"], seen["crooked"]) == (0, 0, 0), one
+        assert seen["wide"] <= 0, one
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("one", EXAMPLES, ids=lambda one: type(one).__name__)
-def test_an_exhibit_can_be_read_without_any_stylesheet(tab, theme, one):
-    html = one._repr_html_()
-    assert "<style" not in html
-    seen = measure(tab, f'<html style="color-scheme: {theme}"><body>{html}</body></html>')
-    assert seen["shown"] and seen["pale"] == []
+def test_exhibits_can_be_read_without_any_stylesheet(tab, theme):
+    outputs = [one._repr_html_() for one in EXAMPLES]
+    assert not any("<style" in html for html in outputs)
+    body = "".join(f'<div class="one">{html}</div>' for html in outputs)
+    page = f'<html style="color-scheme: {theme}"><body>{body}</body></html>'
+    for one, seen in zip(EXAMPLES, measure(tab, page), strict=True):
+        assert seen["shown"] and seen["pale"] == [], one
     for item in tab.locator("li").all_inner_texts():
         assert len(item.split()) == 2, "a token and its id stand apart"
-    if tab.locator("text.mid").count():
-        assert tab.locator("text.mid:not([text-anchor=middle])").count() == 0
 
 
 @pytest.mark.browser
 def test_a_small_head_opens_its_table_by_keyboard_and_closes_the_other(tab, theme):
-    tab.set_content("<!doctype html>" + site(theme, ATTENTION.html(), ""))
+    tab.set_content("<!doctype html>" + site(theme, [ATTENTION.html()], ""))
     small, tables = tab.locator(".g2-heads summary"), tab.locator(".g2-heads table")
     places = [small.nth(i).bounding_box() for i in range(2)]
     assert [tables.nth(i).is_visible() for i in range(2)] == [True, False]
