@@ -7,7 +7,6 @@ log as an undisturbed run. So must a preparation leave the same shards.
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import tempfile
 import time
@@ -23,6 +22,7 @@ from gpt2_edu.data.prepare import PrepareConfig
 from gpt2_edu.data.shards import HEADER
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training.config import has_run
+from tests.forked import FORKED
 from tests.fuzz.tally import Tally
 from tests.training.small_run import result, small_config, write_shards
 
@@ -51,10 +51,9 @@ def shards_of(out: Path) -> dict[str, bytes]:
 def fuzz(tries: int, seed: int = 0, steps: int = 60) -> Tally:
     """So many kills: half of them while training, half while preparing."""
     tally = Tally()
-    processes = multiprocessing.get_context("forkserver")
-    # torch's optimisers import its compiler, which would take longer than a training.
-    imported = ["gpt2_edu.training.trainer", "gpt2_edu.data.prepare", "torch._dynamo"]
-    processes.set_forkserver_preload(imported)
+    begun = FORKED.Process(target=int)  # which waits for the imports
+    begun.start()
+    begun.join()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         data, text = write_shards(place / "shards"), place / "text.txt"
@@ -65,20 +64,19 @@ def fuzz(tries: int, seed: int = 0, steps: int = 60) -> Tally:
         ):
             draw, kills = random.Random(seed), 0
             kind = place / outcome.__name__
-            for undisturbed in ("warm-up", "undisturbed"):  # the first one waits for the imports
-                began = time.monotonic()
-                process = processes.Process(target=work, args=(source, kind / undisturbed))
-                process.start()
-                process.join()
-                duration = time.monotonic() - began
-                assert process.exitcode == 0
+            began = time.monotonic()
+            process = FORKED.Process(target=work, args=(source, kind / "undisturbed"))
+            process.start()
+            process.join()
+            duration = time.monotonic() - began
+            assert process.exitcode == 0
             expected = outcome(kind / "undisturbed")
             for out in (kind / str(i) for i in count()):
                 if kills >= tries // 2:
                     break
                 before, code = kills, -9
                 while code == -9:
-                    process = processes.Process(target=work, args=(source, out))
+                    process = FORKED.Process(target=work, args=(source, out))
                     process.start()
                     if kills < tries // 2:
                         process.join(draw.uniform(0.1, 0.9) * duration)

@@ -1,13 +1,11 @@
 """Two ranks compute what one computes, and a run may move between them.
 
-All runs on two ranks are done once, by tests/training/two_ranks.py under torchrun.
+All runs on two ranks are done once, by tests/training/two_ranks.py.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import socket
 from pathlib import Path
 
 import pytest
@@ -23,13 +21,14 @@ from gpt2_edu.training.checkpoint import checkpoints
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.distributed import Ranks, distribute, micro_step, process_group
 from gpt2_edu.training.run_log import read_log
+from tests.forked import FORKED
+from tests.training import two_ranks
 from tests.training.small_run import press_ctrl_c, result, small_config
 from tests.training.two_ranks import LLAMA, TWO_RANKS
 from tests.tuning import chats
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
 ALONE = Ranks(0, 1, torch.device("cpu"))
 
 
@@ -46,17 +45,17 @@ def runs(data, tmp_path_factory):
     Trainer(chats.config(*begin, folder / "single-tuned", **alone, **chats.LORA)).train()
     one = small_config(data, folder / "one", grad_accum=2, **TWO_RANKS)
     Trainer(one, on_log=press_ctrl_c(4)).train()
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
-    done = subprocess.run(
-        [*torchrun, "-m", "tests.training.two_ranks", str(data), str(folder)],
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-6000:]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    ranks = [FORKED.Process(target=two_ranks.run, args=(r, port, data, folder)) for r in (0, 1)]
+    for rank in ranks:
+        rank.start()
+    for rank in ranks:
+        rank.join(120)
+        rank.kill()
+    assert [rank.exitcode for rank in ranks] == [0, 0], [
+        file.read_text() for file in folder.glob("failed-*.txt")
+    ]
     Trainer(small_config(data, folder / "stopped", grad_accum=2, resume=True, **TWO_RANKS)).train()
     return folder
 

@@ -1,8 +1,7 @@
 """The runs on two ranks that tests/training/test_distributed.py checks, written to a folder.
 
-    torchrun --nproc-per-node=2 -m tests.training.two_ranks SHARDS FOLDER
-
-FOLDER holds a run on one rank that was stopped after 5 steps, conversations and a model to tune.
+The folder holds a run on one rank that was stopped after 5 steps, conversations and a model to
+tune. Each rank is a process, with the variables that torchrun would set.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import sys
+import traceback
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -76,5 +75,11 @@ def main(data: Path, folder: Path) -> None:
     dist.destroy_process_group()
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+def run(rank: int, port: int, data: Path, folder: Path) -> None:
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    try:
+        main(data, folder)
+    except BaseException:
+        (folder / f"failed-{rank}.txt").write_text(traceback.format_exc())
+        raise
