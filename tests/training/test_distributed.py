@@ -6,6 +6,8 @@ All runs on two ranks are done once, by tests/training/two_ranks.py.
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,7 @@ from tests.tuning import chats
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).resolve().parents[2]
 ALONE = Ranks(0, 1, torch.device("cpu"))
 
 
@@ -88,6 +91,24 @@ def assert_same_run(run: Path, reference: Path, tolerance: float = 2e-6) -> None
 def test_two_ranks_compute_what_one_computes(runs, two, one):
     """With accumulation too; "stopped" went on on one rank, "one" had begun there."""
     assert_same_run(runs / two, runs / one)
+
+
+@pytest.mark.thorough
+def test_torchrun_starts_the_command(data, tmp_path):
+    given = {"--data": data, "--out": tmp_path / "run", "--steps": 3, "--warmup-steps": 1}
+    given |= {f"--n-{name}": size for name, size in (("layer", 1), ("head", 2), ("embd", 8))}
+    given |= {"--block-size": 8, "--batch-size": 2, "--device": "cpu", "--sample-every": 0}
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
+    command = [
+        *torchrun,
+        "-m",
+        "gpt2_edu",
+        "train",
+        *(str(x) for one in given.items() for x in one),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert [row["step"] for row in read_log(tmp_path / "run" / LOG)][-1] == 3
 
 
 def test_dropout_differs_between_ranks_but_the_start_of_the_weights_does_not(runs):

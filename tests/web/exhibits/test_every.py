@@ -164,14 +164,15 @@ def test_a_finger_is_enough(kind_of, kind, part, query):
     shown.stands()
 
 
-# While the exhibit comes up from below a phone's screen: what sticks leaves its place, and the texts
-# before it that it covers. The picture of the whole is longer than a screen, and shows below it.
+# While the exhibit comes up from below a phone's screen: what sticks leaves its place, and the
+# texts before it that it covers. The picture of the whole is longer than a screen, and shows below.
 UNDER = """(exhibit) => {
   document.body.style.marginTop = "100vh";
   const all = [...exhibit.querySelectorAll("*")];
   const sticky = all.filter((e) => getComputedStyle(e).position === "sticky" && e.offsetHeight);
   const told = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-  const texts = all.filter((e) => told(e) && e.checkVisibility() && !e.matches(".flow-stage *, .aloud"));
+  const seen = (e) => e.checkVisibility() && !e.matches(".flow-stage *, .aloud");
+  const texts = all.filter((e) => told(e) && seen(e));
   const [places, covered] = [new Set(), new Set()];
   const high = exhibit.getBoundingClientRect().bottom;
   for (let y = 0; y < high; y += 40) {
