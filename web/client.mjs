@@ -19,9 +19,10 @@ export class Engine {
 
   /**
    * Load a model under a name. `weights` is a File, a Blob or an ArrayBuffer; `stored` is its name in the
-   * storage, where its weights may be rounded already (the answer says so) or will be.
+   * storage, where its weights may be rounded already (the answer says so) or will be. Without `weights`
+   * they must be.
    * @param {string} model
-   * @param {{config: string, weights: Blob | ArrayBuffer, backend?: string, stored?: string}} files
+   * @param {{config: string, weights?: Blob | ArrayBuffer, backend?: string, stored?: string}} files
    * @param {(share: number) => void} [onProgress]  of the tensors that were read, 0 to 1
    */
   load(model, files, onProgress) {

@@ -120,11 +120,13 @@ export class Host {
 
   /**
    * If the new model cannot be loaded, an older one of the same name is still there. The weights of a
-   * stored model are stored once more when they have been rounded, and the next time these are read.
-   * @param {Request} request  {model, config, weights: Source, backend?, stored?}
+   * stored model are stored once more when they have been rounded, and the next time these are read;
+   * where they came rounded, there are no others.
+   * @param {Request} request  {model, config, weights?: Source, backend?, stored?}
    */
   async load({ id, model, config, weights, backend, stored }) {
-    if (!weights?.read) throw new Error("there are no weights: choose a file");
+    const whole = Boolean(weights?.read);
+    if (!whole && !stored) throw new Error("there are no weights: choose a file");
     const load = (/** @type {Source} */ source, rounded = false) =>
       loadModel(
         config,
@@ -137,7 +139,10 @@ export class Host {
         rounded,
       );
     const again =
-      stored && (await readRounded(stored, backend, (own) => load(own, true)).catch(() => null));
+      stored &&
+      (await readRounded(stored, backend, (own) => load(own, true)).catch((error) => {
+        if (!whole) throw error;
+      }));
     const loaded = again || (await load(weights));
     const warm = Math.min(WARM, loaded.config.blockSize);
     try {

@@ -1,4 +1,5 @@
-// OpenAI's GPT-2 from the Hugging Face hub into the browser's storage, when a reader asks for it.
+// OpenAI's GPT-2 from the Hugging Face hub, or rounded from the pages' own site, into the browser's
+// storage, when a reader asks for it.
 //
 // The weights are checked by their SHA-256 while they come. A download that stops, for whatever
 // reason, keeps what it has, and the next one asks for the rest only.
@@ -6,14 +7,16 @@
 // By its path, because nothing resolves the names of packages in a worker.
 import { sha256 } from "./node_modules/@noble/hashes/sha2.js";
 import { bytesToHex } from "./node_modules/@noble/hashes/utils.js";
-import { CONFIG, Growing, WEIGHTS, list, remove } from "./storage.mjs";
+import { CONFIG, Growing, WEIGHTS, fileOf, list, remove } from "./storage.mjs";
 
 /** @typedef {ReturnType<typeof sha256.create>} Hash */
 
 /**
- * Two files on a hub: `bytes` are those of the weights; a commit never changes.
+ * Two files on a hub: `bytes` are those of the weights; a commit never changes. Or weights as a backend
+ * rounds them, in the parts that a folder of the pages' own site has: their names, and the bytes of each.
  * @typedef {{title: string, repo: string, commit: string, bytes: number, endpoint: string,
- *   sha256: Record<string, string>}} Published
+ *   sha256: Record<string, string>, folder?: string, backend?: string, config?: string,
+ *   parts?: Record<string, number>}} Published
  */
 
 /** @type {Record<string, Published>} */
@@ -35,8 +38,9 @@ export const PUBLISHED = {
  * What a click would fetch, for the page to say before it.
  * @param {Published} published
  */
-export function describe({ title, repo, bytes, endpoint }) {
-  return `${title}: ${Math.round(bytes / 1e6)} MB from ${endpoint}/${repo}, kept in this browser until you delete it`;
+export function describe({ title, repo, bytes, endpoint, folder }) {
+  const from = folder ? "this site" : `${endpoint}/${repo}`;
+  return `${title}: ${Math.round(bytes / 1e6)} MB from ${from}, kept in this browser until you delete it`;
 }
 
 const PAUSES = [1000, 2000, 4000, 8000]; // milliseconds before each new try
@@ -50,12 +54,12 @@ class Refused extends Error {
    * @param {string} remedy
    * @param {boolean} [passing]  by itself, so that it is tried again
    */
-  constructor({ endpoint, repo, commit }, what, remedy, passing = true) {
+  constructor({ endpoint, repo, commit, folder }, what, remedy, passing = true) {
     const page = `${endpoint}/${repo}/tree/${commit}`;
-    super(
-      `${new URL(endpoint).host} ${what}: ${remedy}, or download ${CONFIG} and ${WEIGHTS} yourself ` +
-        `from ${page} and drop them here`,
-    );
+    const other = folder
+      ? "fetch all of it"
+      : `download ${CONFIG} and ${WEIGHTS} yourself from ${page} and drop them here`;
+    super(`${new URL(endpoint).host} ${what}: ${remedy}, or ${other}`);
     this.passing = passing;
   }
 }
@@ -77,8 +81,8 @@ class Refused extends Error {
 export async function download(name, settings) {
   const { published, signal, progress } = settings;
   if ((await list()).some((stored) => stored.name === name && stored.complete)) return;
-  const config = await patiently(settings, () => fetchConfig(settings));
-  const file = await Growing.open(name);
+  const config = published.config ?? (await patiently(settings, () => fetchConfig(settings)));
+  const file = await Growing.open(name, published.backend);
   try {
     const hash = sha256.create();
     let hashed = 0;
@@ -92,7 +96,7 @@ export async function download(name, settings) {
       () => fetchRest(settings, file, hash),
       () => file.size,
     );
-    if (bytesToHex(hash.digest()) !== published.sha256[WEIGHTS]) {
+    if (bytesToHex(hash.digest()) !== published.sha256[fileOf(published.backend)]) {
       file.clear();
       throw another(published);
     }
@@ -122,20 +126,27 @@ async function fetchConfig({ published, signal }) {
  * @param {Hash} hash  of what the file holds
  */
 async function fetchRest({ published, signal, progress }, file, hash) {
-  const { bytes } = published;
-  if (file.size >= bytes) return;
-  for await (const chunk of body(published, WEIGHTS, file.size, signal)) {
-    const part = chunk.subarray(0, bytes - file.size);
-    hash.update(part);
-    file.append(part);
-    progress(file.size);
-    if (file.size === bytes) return;
+  const { bytes, parts = { [WEIGHTS]: bytes } } = published;
+  let end = 0;
+  for (const [name, length] of Object.entries(parts)) {
+    const start = end;
+    end += length;
+    if (file.size >= end) continue;
+    for await (const chunk of body(published, name, file.size - start, signal)) {
+      const part = chunk.subarray(0, end - file.size);
+      hash.update(part);
+      file.append(part);
+      progress(file.size);
+      if (file.size === end) break;
+    }
+    if (file.size < end) {
+      throw new Refused(published, `sent only ${file.size} of ${bytes} bytes`, AGAIN);
+    }
   }
-  throw new Refused(published, `sent only ${file.size} of ${bytes} bytes`, AGAIN);
 }
 
 /**
- * The bytes of a file on the hub from `start` on. Of the headers only Content-Type is read: a
+ * The bytes of a published file from `start` on. Of the headers only Content-Type is read: a
  * browser hides most of them from pages of other sites.
  * @param {Published} published
  * @param {string} filename
@@ -143,12 +154,11 @@ async function fetchRest({ published, signal, progress }, file, hash) {
  * @param {AbortSignal} signal
  */
 async function* body(published, filename, start, signal) {
-  const { endpoint, repo, commit } = published;
-  const response = await fetch(`${endpoint}/${repo}/resolve/${commit}/${filename}`, {
+  const { endpoint, repo, commit, folder = `${endpoint}/${repo}/resolve/${commit}/` } = published;
+  const response = await fetch(folder + filename, {
     headers: start ? { Range: `bytes=${start}-` } : {},
     signal,
     cache: "no-store", // one copy is enough
-    credentials: "omit",
     referrerPolicy: "no-referrer",
   }).catch(() => {
     const what = "could not be reached from this page";

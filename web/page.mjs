@@ -57,6 +57,12 @@ export function bundle(name) {
 }
 
 /**
+ * The address of a file beside this script.
+ * @param {string} path
+ */
+export const beside = (path) => new URL(path, HERE).href;
+
+/**
  * What a script beside this one brings.
  * @template T
  * @param {string} path
@@ -67,7 +73,7 @@ export function script(path, there) {
   return once(path, async () => {
     if (!there()) {
       const script = document.createElement("script");
-      script.src = new URL(path, HERE).href;
+      script.src = beside(path);
       await new Promise((settled) => {
         script.onload = script.onerror = settled;
         document.head.append(script);

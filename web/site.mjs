@@ -12,6 +12,7 @@ import { readConfig } from "./config.mjs";
 import { PUBLISHED, describe } from "./hub.mjs";
 import { SUPERSEDED } from "./messages.mjs";
 import {
+  beside,
   bundle,
   bundledAdapter,
   bundledModel,
@@ -36,6 +37,7 @@ import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
   PUBLISHED,
   SPACE,
   SUPERSEDED,
+  beside,
   bundle,
   bundledAdapter,
   bundledModel,

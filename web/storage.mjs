@@ -1,7 +1,7 @@
 // Models in the browser's own storage (OPFS): a folder gpt2-edu/<name> for each. Its
 // model.safetensors grows while it is downloaded; config.json is written last, so a folder that
 // has one is complete. Beside it stand its weights as the backends round them that a reader has chosen,
-// in wasm-int4.safetensors, say. Nobody but the pages of one site sees its storage.
+// in wasm-int4.safetensors, say; or these alone. Nobody but the pages of one site sees its storage.
 
 /** @import { Source } from "./load.mjs" */
 
@@ -17,7 +17,7 @@ const LONG_PIECE = 1 << 24; // and read
  *   write: (from: Uint8Array, options: {at: number}) => number}} SyncFile
  */
 /** @typedef {{name: string, bytes: number, complete: boolean, rounded: Record<string, number>}} Stored
- *   rounded: the bytes by backend, those of `bytes` left out */
+ *   bytes: 0, if only rounded weights are there; rounded: the bytes by backend */
 
 /**
  * What is stored, unfinished downloads too.
@@ -31,7 +31,7 @@ export function list() {
       /** @type {Record<string, number>} */
       const { [CONFIG]: config = 0, [WEIGHTS]: weights = 0, ...others } = await sizes(folder);
       const rounded = Object.entries(others).map(([file, bytes]) => [file.split(".")[0], bytes]);
-      const bytes = weights + config;
+      const bytes = weights && weights + config;
       found.push({ name, bytes, complete: config > 0, rounded: Object.fromEntries(rounded) });
     }
     return found;
@@ -41,14 +41,14 @@ export function list() {
 /**
  * A complete model, as Engine.load takes it. No number of the weights is read yet.
  * @param {string} name
- * @returns {Promise<{config: string, weights: Blob}>}
+ * @returns {Promise<{config: string, weights?: Blob}>}
  */
 export function open(name) {
   return inStorage(async () => {
     const folder = await (await home()).getDirectoryHandle(name);
     const config = await (await folder.getFileHandle(CONFIG)).getFile();
-    const weights = await (await folder.getFileHandle(WEIGHTS)).getFile();
-    return { config: await config.text(), weights };
+    const whole = await folder.getFileHandle(WEIGHTS).catch(() => null);
+    return { config: await config.text(), weights: await whole?.getFile() };
   });
 }
 
@@ -135,11 +135,14 @@ export class Growing {
     this.held = 0; // bytes that wait
   }
 
-  /** @param {string} name */
-  static open(name) {
+  /**
+   * @param {string} name
+   * @param {string} [backend]  that has rounded them
+   */
+  static open(name, backend) {
     return inStorage(async () => {
       const folder = await (await home()).getDirectoryHandle(name, { create: true });
-      return new Growing(folder, await lock(folder, WEIGHTS));
+      return new Growing(folder, await lock(folder, fileOf(backend)));
     });
   }
 
@@ -239,8 +242,8 @@ function write(file, bytes, at) {
   if (count !== bytes.length) throw new DOMException("it is full", "QuotaExceededError");
 }
 
-/** @param {string} backend */
-const fileOf = (backend) => `${backend}.safetensors`;
+/** @param {string} [backend]  that has rounded the weights */
+export const fileOf = (backend = "model") => `${backend}.safetensors`;
 
 /**
  * The bytes of each file that can be read.
@@ -274,6 +277,7 @@ async function inStorage(work) {
 /** @param {unknown} error */
 function inWords(error) {
   const { name, message } = /** @type {Error} */ (error);
+  if (name === "Error") return /** @type {Error} */ (error); // it is in words
   if (name === "QuotaExceededError") {
     return new Error(
       "the browser's storage is full: delete a stored model or free space on this device, then " +

@@ -82,20 +82,25 @@ export function machine({ model, state, update, complain }) {
   /** What runs, and what is stored. */
   const show = async () => {
     const { name, config, backend: now, seconds } = model.present;
+    const { rounded, stored: place } = model.files ?? {};
+    for (const option of backend.options) {
+      option.disabled = Boolean(rounded) && !["auto", rounded].includes(option.value);
+    }
     backend.value = model.backend;
     const [, bits, lost] = KINDS.find(([kind]) => now.includes(kind)) ?? KINDS[3];
     const size = megabytes(bytesOf(config, bits));
-    facts.textContent = `${name} runs in ${now}; it was ready after ${seconds.toFixed(2)} s. Its weights take ${size} of memory. ${lost}`;
+    const other = rounded ? ` For other arithmetic delete ${place}, and fetch all of it.` : "";
+    facts.textContent = `${name} runs in ${now}; it was ready after ${seconds.toFixed(2)} s. Its weights take ${size} of memory. ${lost}${other}`;
     const models = await list().catch(() => []);
     stored.replaceChildren(
       ...models.map(({ name, bytes, complete, rounded }) => {
         const others = Object.entries(rounded).map(
-          ([kind, bytes]) => ` and ${megabytes(bytes)} as ${kind.replace("wasm-", "")}`,
+          ([kind, bytes]) => `${megabytes(bytes)} as ${kind.replace("wasm-", "")}`,
         );
-        const size = `${megabytes(bytes)}${others.join("")} in this browser`;
+        const size = [...(bytes ? [megabytes(bytes)] : []), ...others].join(" and ");
         const onclick = () => remove(name).then(show, complain);
         const gone = make("button", { onclick }, `delete ${name}`);
-        return make("li", {}, `${name}: ${size}${complete ? "" : ", unfinished"} `, gone);
+        return make("li", {}, `${name}: ${size} in this browser${complete ? "" : ", unfinished"} `, gone);
       }),
     );
   };

@@ -11,9 +11,10 @@ import { forget, keep, kept } from "./own.mjs";
 /** @import { Engine } from "../client.mjs" */
 /** @import { Noted } from "../tape.mjs" */
 /** @import { Tokenizer } from "../tokenizer.mjs" */
-/** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer, merges?: string,
- *   stored?: string, backend?: string, from?: From}} Files  merges: of its own tokenizer; stored: its name in the
- *   browser's storage; backend: the one that computed it last */
+/** @typedef {{name: string, config: string, weights?: Blob | ArrayBuffer, merges?: string,
+ *   stored?: string, backend?: string, rounded?: string, from?: From}} Files  merges: of its own
+ *   tokenizer; stored: its name in the browser's storage; backend: the one that computed it last;
+ *   rounded: the only one that can, where the weights came rounded */
 /** @typedef {{unit: "characters" | "merges", examples: string[]}} From  the reader's text that it has
  *   learned from: what its tokens are, and how some of its sentences begin */
 /** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean,
@@ -113,10 +114,11 @@ class PageModel {
    */
   async load(files) {
     const began = performance.now();
-    const { name, config: text, weights, merges, stored, from } = files;
+    const { name, config: text, weights, merges, stored, rounded, from } = files;
     const { vocabSize } = readConfig(text);
     const tokenizer = await tokenizerOf(name, vocabSize, merges);
-    const request = { config: text, weights, backend: this.backend, stored };
+    if (rounded) this.backend = "auto";
+    const request = { config: text, weights, backend: rounded ?? this.backend, stored };
     const { config, backend } = await this.started().load("page", request);
     const seconds = (performance.now() - began) / 1000;
     const story = vocabSize !== GPT2_SIZE;

@@ -1,19 +1,43 @@
 // OpenAI's GPT-2 in the browser: fetched once, when the reader has agreed, and stored until it is
-// deleted on the page “Open the model”.
+// deleted on the page “Open the model”. From this site, where it has a copy in 4 bits, or from the hub.
 
 import { PUBLISHED, describe } from "../hub.mjs";
-import { startEngine } from "../page.mjs";
+import { beside, startEngine } from "../page.mjs";
 import { list, open } from "../storage.mjs";
 import { make } from "./dom.mjs";
 
 /** @import { Published } from "../hub.mjs" */
 /** @import { Files } from "./page_model.mjs" */
 
-const NAME = "gpt2"; // of the download, and in the storage
-export const MEGABYTES = Math.round(PUBLISHED[NAME].bytes / 1e6);
+const [WHOLE, SMALL] = ["gpt2", "gpt2-int4"]; // in the storage
+const ROUNDED = "wasm-int4"; // the backend that computes with what the site has
 const NO_STORAGE =
   "A page that was opened from a disk has no storage: download the model's two files yourself, " +
   "and choose them as your model.";
+
+/** @type {Promise<Published | null> | undefined} */
+let looked;
+
+/** GPT-2 in 4 bits, where this site has it (`make gpt2`). Nobody is asked before a reader wants it. */
+function onSite() {
+  return (looked ??= look().catch(() => null));
+}
+
+/** @returns {Promise<Published | null>} */
+async function look() {
+  if (location.protocol === "file:") return null;
+  const response = await fetch(beside("files/gpt2_int4.json"));
+  const place = { endpoint: location.origin, folder: beside("files/"), backend: ROUNDED };
+  return response.ok ? { ...(await response.json()), ...place } : null;
+}
+
+/** What would be fetched. */
+export async function megabytes() {
+  return megabytesOf((await onSite()) ?? PUBLISHED[WHOLE]);
+}
+
+/** @param {Published} published */
+const megabytesOf = ({ bytes }) => Math.round(bytes / 1e6);
 
 /**
  * Fetch a model into the browser's storage, in a worker of its own, so that the engine stays free.
@@ -23,7 +47,7 @@ const NO_STORAGE =
  */
 export function fetchModel(name, published, told) {
   told(`${new URL(published.endpoint).host} is asked …`, 0);
-  const all = Math.round(published.bytes / 1e6);
+  const all = megabytesOf(published);
   const worker = startEngine();
   const { answer, cancel } = worker.download(
     name,
@@ -33,9 +57,17 @@ export function fetchModel(name, published, told) {
   return { answer: answer.finally(() => worker.port.terminate?.()), cancel };
 }
 
+/** The name of what is stored of GPT-2: all of it before what came rounded. */
+async function stored() {
+  const complete = (await list()).filter(({ complete }) => complete).map(({ name }) => name);
+  return [WHOLE, SMALL].find((name) => complete.includes(name));
+}
+
 /** @returns {Promise<Files>} GPT-2, once it is stored */
 export async function storedGpt2() {
-  return { name: "GPT-2", stored: NAME, ...(await open(NAME)) };
+  const name = (await stored()) ?? WHOLE;
+  const rounded = name === SMALL ? ROUNDED : undefined;
+  return { name: "GPT-2", stored: name, rounded, ...(await open(name)) };
 }
 
 /**
@@ -47,46 +79,66 @@ export async function storedGpt2() {
 export function gpt2Button(use, say) {
   const told = make("span");
   const bar = make("progress", { "aria-label": "fetched" });
-  const yes = make("button", { type: "button", onclick: () => bring().catch(say) }, "fetch it");
+  const yes = make("button", { type: "button" }, "fetch it");
+  const all = make("button", { type: "button", onclick: () => bring(PUBLISHED[WHOLE]) });
   const no = make("button", { type: "button", onclick: () => stop() });
   const style =
     "flex-basis: 100%; display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center; padding: 0.5rem 0.8rem; font-size: 0.9rem; text-align: start; overflow-wrap: anywhere; background: var(--zone); border-radius: 6px";
-  const question = make("div", { role: "group", "aria-label": "GPT-2", style }, told, bar, yes, no);
-  let stop = () => {
+  const parts = [told, bar, yes, all, no];
+  const question = make("div", { role: "group", "aria-label": "GPT-2", style }, ...parts);
+  const close = () => {
     question.remove();
     button.focus();
   };
+  let stop = close;
 
   const ask = async () => {
-    const stored = await list().catch(() => []);
-    if (stored.some(({ name, complete }) => name === NAME && complete)) return use(storedGpt2());
+    if (await stored().catch(() => "")) return use(storedGpt2());
     if (location.protocol === "file:") return say(NO_STORAGE);
+    const site = await onSite();
     if (question.isConnected) return;
-    told.textContent = `${describe(PUBLISHED[NAME])}. Fetch it?`;
-    no.textContent = "no";
-    bar.hidden = true;
-    yes.hidden = false;
+    const { content_root: root = "" } = document.documentElement.dataset;
+    const chapter = make("a", { href: `${root}notebooks/21_bits.html` }, "chapter 21");
+    const cost = [". Rounded, it predicts not quite what OpenAI’s does (", chapter, ")"];
+    offer(site, describe(site ?? PUBLISHED[WHOLE]), ...(site ? cost : []), ". Fetch it?");
     button.after(question);
     yes.focus();
   };
-  const bring = async () => {
-    const close = stop;
-    const { answer, cancel } = fetchModel(NAME, PUBLISHED[NAME], (sentence, share) => {
+  const offer = (/** @type {Published | null} */ site, /** @type {(string | Node)[]} */ ...said) => {
+    told.replaceChildren(...said);
+    yes.onclick = () => bring(site ?? PUBLISHED[WHOLE]);
+    const { endpoint } = PUBLISHED[WHOLE];
+    all.textContent = `fetch all ${megabytesOf(PUBLISHED[WHOLE])} MB from ${new URL(endpoint).host}`;
+    all.hidden = !site;
+    no.textContent = "no";
+    bar.hidden = true;
+    yes.hidden = false;
+    stop = close;
+  };
+  const bring = async (/** @type {Published} */ published) => {
+    let stopped = false;
+    const name = published.folder ? SMALL : WHOLE;
+    const { answer, cancel } = fetchModel(name, published, (sentence, share) => {
       told.textContent = sentence;
       bar.value = share;
     });
-    stop = cancel;
+    stop = () => {
+      stopped = true;
+      cancel();
+    };
     no.textContent = "stop fetching";
     bar.hidden = false;
-    yes.hidden = true;
+    yes.hidden = all.hidden = true;
     no.focus();
-    try {
-      await answer;
-    } finally {
-      stop = close;
-      close();
+    const failed = await answer.then(() => null, (/** @type {Error} */ error) => error);
+    if (failed && name === SMALL && !stopped) {
+      offer(published, `${failed.message}.`);
+      return all.focus();
     }
-    use(storedGpt2());
+    stop = close;
+    close();
+    if (failed) say(failed);
+    else use(storedGpt2());
   };
   const button = make("button", { type: "button", onclick: () => ask().catch(say) }, "use GPT-2");
   return button;

@@ -3,7 +3,7 @@
 import { unknown, whoAnswers } from "../exhibits/crane_world.mjs";
 import { bare, fixed, make } from "../exhibits/dom.mjs";
 import { bookButton } from "../exhibits/model_choice.mjs";
-import { gpt2Button, MEGABYTES } from "../exhibits/published.mjs";
+import { gpt2Button, megabytes } from "../exhibits/published.mjs";
 import { inSentences } from "./pass.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
@@ -71,8 +71,7 @@ export class Lines {
     this.near.textContent = this.near.title = near && `try “${near}”`;
     if (this.left !== (this.who.previousSibling === this.field))
       (this.left ? this.field : legend).after(this.who); // where it is seen that another answers
-    const label = this.left ? `use all of GPT-2 (${MEGABYTES} MB)` : "use GPT-2";
-    if (this.gpt2.textContent !== label) this.gpt2.textContent = label;
+    this.nameGpt2();
     const line = changed?.text === pass.text ? changed.says : told;
     this.who.classList.toggle("fresh", line === changed?.says && line !== "");
     if (says.textContent !== line) says.textContent = line; // it is read aloud
@@ -86,6 +85,13 @@ export class Lines {
     if (this.shown) input.scrollLeft = writes ? input.scrollWidth : 0;
     this.shown = true;
     return answerOf(pass, writes);
+  }
+
+  /** With its size, where a stored pass of it was seen. */
+  async nameGpt2() {
+    const size = this.left ? await megabytes() : 0;
+    const label = this.left && size ? `use all of GPT-2 (${size} MB)` : "use GPT-2";
+    if (this.gpt2.textContent !== label) this.gpt2.textContent = label;
   }
 }
 

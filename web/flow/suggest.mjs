@@ -3,7 +3,7 @@
 
 import { unknown, worldsWords } from "../exhibits/crane_world.mjs";
 import { make } from "../exhibits/dom.mjs";
-import { MEGABYTES } from "../exhibits/published.mjs";
+import { megabytes } from "../exhibits/published.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 /** @import { Pass } from "./pass.mjs" */
@@ -14,7 +14,6 @@ const MOST = 7; // words
 const NEAR = 6; // letters for each one that may differ
 const TRIED = 10; // words whose every token is asked for
 const NARROW = 672; // px of a window in which the field has no room for it
-const LARGER = `keep it: ask GPT-2 (${MEGABYTES} MB, once)`;
 const LIST = "flow-suggest";
 
 /**
@@ -251,8 +250,11 @@ export class Suggest {
     if (!grows) {
       const both = [...new Set([...alike.slice(0, 2), ...all])];
       const offers = /** @type {Offer[]} */ (both.slice(0, MOST).map(put));
-      const act = () => this.gpt2.click();
-      if (strange && !this.gpt2.hidden) offers.push({ word: LARGER, text, caret: end, act });
+      if (strange && !this.gpt2.hidden) {
+        const word = `keep it: ask GPT-2 (${await megabytes()} MB, once)`;
+        if (round !== this.round || !this.open) return;
+        offers.push({ word, text, caret: end, act: () => this.gpt2.click() });
+      }
       return this.show(offers, word);
     }
     const begins = word && !this.words(!start).has(word); // and is no word yet
