@@ -100,7 +100,12 @@ export function machine({ model, state, update, complain }) {
         const size = [...(bytes ? [megabytes(bytes)] : []), ...others].join(" and ");
         const onclick = () => remove(name).then(show, complain);
         const gone = make("button", { onclick }, `delete ${name}`);
-        return make("li", {}, `${name}: ${size} in this browser${complete ? "" : ", unfinished"} `, gone);
+        return make(
+          "li",
+          {},
+          `${name}: ${size} in this browser${complete ? "" : ", unfinished"} `,
+          gone,
+        );
       }),
     );
   };

@@ -104,7 +104,10 @@ export function gpt2Button(use, say) {
     button.after(question);
     yes.focus();
   };
-  const offer = (/** @type {Published | null} */ site, /** @type {(string | Node)[]} */ ...said) => {
+  const offer = (
+    /** @type {Published | null} */ site,
+    /** @type {(string | Node)[]} */ ...said
+  ) => {
     told.replaceChildren(...said);
     yes.onclick = () => bring(site ?? PUBLISHED[WHOLE]);
     const { endpoint } = PUBLISHED[WHOLE];
@@ -130,7 +133,10 @@ export function gpt2Button(use, say) {
     bar.hidden = false;
     yes.hidden = all.hidden = true;
     no.focus();
-    const failed = await answer.then(() => null, (/** @type {Error} */ error) => error);
+    const failed = await answer.then(
+      () => null,
+      (/** @type {Error} */ error) => error,
+    );
     if (failed && name === SMALL && !stopped) {
       offer(published, `${failed.message}.`);
       return all.focus();
