@@ -21,11 +21,11 @@ NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYT
           --nbval-sanitize-with notebooks/nbval.cfg notebooks
 
 .PHONY: help book serve lab test quick lint unit modules nbval nbval-capped site thorough links fuzz notebooks real \
-        web bench wheel pdf bundle films assignment colab colab-test newest lowest sphinx grading gpu crane \
-        staircase since ask reward scaling thought requirements clean
+        web bench wheel pdf bundle gpt2 films assignment colab colab-test newest lowest sphinx grading gpu \
+        crane staircase since ask reward scaling thought requirements clean
 
 help:
-	@awk -F ' *:.*## *' '/^##@/ { print substr($$0, 5) } /^[a-z -]+:.*## / { printf "  %-46s %s\n", $$1, $$2 }' Makefile
+	@awk -F ' *:.*## *' '/^##@/ { print substr($$0, 5) } /^[a-z0-9 -]+:.*## / { printf "  %-46s %s\n", $$1, $$2 }' Makefile
 ##@ Read and run
 book: $(PAGES)  ## build the site into _build/html
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
@@ -79,9 +79,11 @@ requirements: $(READY)  ## pin what pyproject.toml names
 wheel: $(READY)  ## the package, as wheel and as sources
 	@rm -f _build/dist/gpt2_edu-* && $(BIN)/python -m hatchling build -d _build/dist
 bundle: wheel
-bundle pdf films: $(PAGES)
+bundle pdf films gpt2: $(PAGES)
 pdf bundle assignment colab real crane staircase since ask reward scaling thought: $(READY)  ## site/gpt2_site/make_….py says what
 	@$(SITE)make_$@ $(NB)
+gpt2: $(READY)  ## put OpenAI's GPT-2 in 4 bits, 81 MB, into the built site
+	@$(SITE)make_$@
 films: $(READY)  ## twelve silent films of the built site
 	@$(SITE)make_films $(NB)
 bench: $(READY)  ## measure beside transformers

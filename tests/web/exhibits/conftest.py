@@ -45,8 +45,17 @@ MODULES = ROOT / "web" / "node_modules"
 # Modules that keep their address: what a page loads, what workers run, what the tests import.
 BUNDLED = (
     *(f"{folder}/all" for folder in ("exhibits", *theme.OWN)),
-    *("exhibits/broken", "exhibits/own", "exhibits/page_model", "exhibits/state", "hub"),
-    *("learn/start", "page", "runs/worker", "runs/workers", "storage", "worker"),
+    *("exhibits/broken", "exhibits/own", "exhibits/page_model", "exhibits/state"),
+    *(
+        "exhibits/published",
+        "hub",
+        "learn/start",
+        "page",
+        "runs/worker",
+        "runs/workers",
+        "storage",
+        "worker",
+    ),
 )
 
 
