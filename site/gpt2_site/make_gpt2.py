@@ -1,8 +1,8 @@
 """OpenAI's GPT-2 in 4 bits among the files of the built site: `make gpt2`, before it is published.
 
-The pages then fetch these 81 MB from their own site, in place of 548 MB from the hub. The weights of
-the pinned commit are rounded by the code that rounds them in a page (web/dev/round.mjs), and written
-as a page stores them, in parts that GitHub Pages takes. A manifest says what they are.
+The pages then fetch these 81 MB from their own site, in place of 548 MB from the hub. The weights
+of the pinned commit are rounded by the code that rounds them in a page (web/dev/round.mjs), and
+written as a page stores them, in parts that GitHub Pages takes. A manifest says what they are.
 """
 
 from __future__ import annotations

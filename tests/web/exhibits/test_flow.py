@@ -854,7 +854,7 @@ def test_it_is_said_beside_the_field_that_another_model_answers(picture, width):
     said = "Crane World’s model answers now, and has never met “spaceship” and 1 more."
     assert who.inner_text().startswith(said)
     assert top() == before
-    assert who.get_by_role("button", name="use all of GPT-2 (548 MB)").is_visible()
+    who.get_by_role("button", name="use all of GPT-2 (548 MB)").wait_for()
     field.locator("input").press("Escape")  # what is offered gives its place back to the examples
     shown.element.get_by_role("button", name="In the city, the crane", exact=True).click()
     assert shown.ready().element.locator(".flow-top .flow-who").inner_text().endswith("use GPT-2")

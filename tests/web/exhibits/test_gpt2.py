@@ -45,6 +45,7 @@ def click(shown, *, agree: bool) -> str:
     if not question.count():
         return ""
     asked = question.locator("span").inner_text()
+    assert question.get_by_role("button").count() == 2  # this site has no GPT-2
     answer = question.get_by_role("button", name="fetch it" if agree else "no")
     assert question.get_by_role("button", name="fetch it").evaluate(
         "button => button === document.activeElement"
@@ -68,7 +69,7 @@ def test_it_is_fetched_if_the_reader_agrees_and_stored_until_it_is_deleted(exhib
     before = shown.bars()
     question = click(shown, agree=False)
     assert question.startswith("GPT-2 (124M) by OpenAI: 548 MB from https://huggingface.co/")
-    assert question.endswith("Fetch it?")
+    assert question.endswith("Fetch it?") and "chapter 21" not in question
     assert shown.element.get_by_role("group", name="GPT-2", exact=True).count() == 0
     assert shown.bars() == before and pages.stray() == []  # nothing was asked of others
     assert shown.page.evaluate(STORED) == [[], None]

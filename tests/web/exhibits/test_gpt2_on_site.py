@@ -1,4 +1,7 @@
-"""GPT-2 in 4 bits from the pages' own site, as `make gpt2` puts it there: here it is the crane model."""
+"""GPT-2 in 4 bits from the pages' own site, as `make gpt2` puts it there.
+
+Here it is the crane model, and where only its size is asked for, a manifest alone.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ from playwright.sync_api import Route
 
 from gpt2_edu.hub import PUBLISHED
 from gpt2_edu.web import ASSETS
-from gpt2_site import make_gpt2
+from gpt2_site import make_gpt2, one_pass
 
 CRANE = ASSETS / "crane"
 TEXT = "In the city, the crane"
+SETTINGS = one_pass.settings()
 WAIT = 30_000  # milliseconds
 
 
@@ -76,7 +80,7 @@ def test_it_comes_from_the_site_and_gives_the_logits_of_the_whole(exhibit, made)
             content = content[:-1] + bytes([content[-1] ^ 1])
         route.fulfill(body=content)
 
-    shown.page.context.route("**/files/gpt2_int4.json", answer)
+    shown.page.route("**/files/gpt2_int4.json", answer)
     shown.page.context.route(re.compile(r"/files/gpt2-\w{8}-\d\.bin$"), answer)
     shown.element.get_by_role("button", name="use GPT-2").click()
     question = shown.element.get_by_role("group", name="GPT-2", exact=True)
@@ -99,3 +103,20 @@ def test_it_comes_from_the_site_and_gives_the_logits_of_the_whole(exhibit, made)
     shown.page.reload()
     shown.page.wait_for_selector("gpt2-heads[data-state=ready]", timeout=WAIT)
     assert shown.element.get_by_role("button", name="the book's model").is_visible()
+
+
+@pytest.mark.browser
+def test_the_picture_offers_it_with_its_size(exhibit, made):
+    shown = exhibit("flow", **SETTINGS)
+    field = shown.element.locator(".flow-field input")
+    manifest = json.dumps(json.loads(made[make_gpt2.MANIFEST]) | {"bytes": 80_932_108})
+    shown.page.route("**/files/gpt2_int4.json", lambda route: route.fulfill(body=manifest))
+    field.fill("By the river, the heron")
+    field.press_sequentially(" ate")
+    shown.element.locator("#flow-suggest button", has_text="ask GPT-2 (81 MB, once)").click()
+    question = shown.element.get_by_role("group", name="GPT-2", exact=True)
+    assert ", in 4 bits: 81 MB from this site" in question.locator("span").inner_text(timeout=WAIT)
+    question.get_by_role("button", name="no").click()
+    shown = exhibit("flow", **SETTINGS, query={"run": "3"})
+    shown.element.locator(".flow-field input").fill("As the spaceship was approaching the moon")
+    shown.element.get_by_role("button", name="use all of GPT-2 (81 MB)").wait_for(timeout=WAIT)
