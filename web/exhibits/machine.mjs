@@ -45,7 +45,7 @@ const megabytes = (/** @type {number} */ bytes) =>
  * @param {Config} config
  * @param {number} bits
  */
-function bytesOf(config, bits) {
+export function bytesOf(config, bits) {
   const { blockSize, nLayer, nEmbd: C, llama } = config;
   if (bits > 8) return (numParameters(config) * bits) / 8;
   const exact = llama ? (2 * nLayer + 1) * C : (blockSize + 13 * nLayer + 2) * C;

@@ -99,7 +99,7 @@ export function gpt2Button(use, say) {
     if (question.isConnected) return;
     const { content_root: root = "" } = document.documentElement.dataset;
     const chapter = make("a", { href: `${root}notebooks/21_bits.html` }, "chapter 21");
-    const cost = [". Rounded, it predicts not quite what OpenAI’s does (", chapter, ")"];
+    const cost = [". Rounding changes what it predicts (", chapter, ")"];
     offer(site, describe(site ?? PUBLISHED[WHOLE]), ...(site ? cost : []), ". Fetch it?");
     button.after(question);
     yes.focus();
