@@ -104,6 +104,15 @@ def test_it_comes_from_the_site_and_gives_the_logits_of_the_whole(exhibit, made)
     shown.page.wait_for_selector("gpt2-heads[data-state=ready]", timeout=WAIT)
     assert shown.element.get_by_role("button", name="the book's model").is_visible()
 
+    shown = exhibit("flow", text=TEXT, tensors="folded")
+    shown.element.locator("summary", has_text="Model and arithmetic").click()
+    panel = shown.element.locator(".engine", has_text="GPT-2 runs in WebAssembly, int4 weights; ")
+    panel.get_by_text("gpt2-int4: 0.5 MB as int4 in this browser").wait_for(timeout=WAIT)
+    possible = "all => all.filter((one) => !one.disabled).map((one) => one.value)"
+    assert panel.locator("option").evaluate_all(possible) == ["auto", "wasm-int4"]
+    panel.get_by_role("button", name="delete gpt2-int4").click()
+    panel.locator("li").wait_for(state="detached")
+
 
 @pytest.mark.browser
 def test_the_picture_offers_it_with_its_size(exhibit, made):
