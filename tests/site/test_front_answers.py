@@ -25,6 +25,7 @@ def test_without_javascript_there_are_tables(opened):
 @pytest.mark.parametrize(("width", "rows"), [(1280, 1), (390, 2)])
 def test_the_ways_to_begin_are_side_by_side(opened, width, rows):
     page = opened(FRONT, viewport={"width": width, "height": 900})
+    page.locator(READY).wait_for(timeout=WAIT)
     boxes = [way.bounding_box() for way in page.locator(".begin a").all()]
     assert len(boxes) == 4 and len({box["y"] for box in boxes}) == rows
 
