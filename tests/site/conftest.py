@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
@@ -104,12 +105,8 @@ def address(site: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def opened(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    """``opened(path)``: a page on which no script may fail. Like settings share a storage.
-
-    With ``clock=True`` its timers and frames, not its animations, obey ``page.clock`` as well.
-    """
+@contextmanager
+def opener(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
     contexts: dict[str, BrowserContext] = {}
     errors: list[str] = []
 
@@ -129,3 +126,20 @@ def opened(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
     for context in contexts.values():
         context.close()
     assert errors == []
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
+    """``opened(path)``: a page on which no script may fail. Like settings share a storage.
+
+    With ``clock=True`` its timers and frames, not its animations, obey ``page.clock`` as well.
+    """
+    with opener(browser, address) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def left_open(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
+    """The same, for pages on which several tests look and leave nothing."""
+    with opener(browser, address) as open_page:
+        yield open_page

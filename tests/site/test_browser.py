@@ -90,8 +90,8 @@ BARRIERS = """async (contrastOnly) => {
   return violations.map((v) => `${v.id}: ${target(v)}`);
 }"""
 # frame.js makes code that scrolls focusable in the frame after the window's size has changed.
-FOCUSABLE = """() => [...document.querySelectorAll("article pre")].every(
-  (e) => e.scrollWidth <= e.clientWidth + 1 || e.tabIndex === 0)"""
+FOCUSABLE = """() => [...document.querySelectorAll("article :is(pre, .scroll)")].every(
+  (e) => !e.checkVisibility() || e.scrollWidth <= e.clientWidth + 1 || e.tabIndex === 0)"""
 PALE = Path(__file__).with_name("pale.js").read_text(encoding="utf-8")
 
 
