@@ -15,7 +15,7 @@ from gpt2_edu import exercises
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.exercises.exercise import steps
 from gpt2_site import lab_address
-from gpt2_site.chapters import chapters, find
+from gpt2_site.chapters import chapter_of, chapters, find
 from gpt2_site.execute_notebooks import STEP
 from gpt2_site.lab_address import Place
 from gpt2_site.make_colab import for_colab
@@ -206,16 +206,19 @@ def test_right_in_other_words_and_it_is_remembered(opened):
     assert re.fullmatch(r"✓ done \d{4}-\d\d-\d\d", done.inner_text())
 
 
-def test_rounded_answers_pass_with_the_digits_that_were_given(opened):
+def test_rounded_answers_pass_and_a_refusal_leads_to_a_hint(opened):
     page = practice(opened)
     for typed in (("0,143", "0,286", "0,571"), ("14.3 %", "28.6%", "57.1 %")):
         assert answer(page, "causal_row", *typed, "0", "0") == "Right."  # as Python allows
-    page = practice(opened, find("layernorm"))
+    page.goto(page.url.replace(MASK.name, find("layernorm").name))
     assert answer(page, "quiet_token", "1/√11") == "Right."
     assert "give three decimals or more" in answer(page, "quiet_token", "0.3")
-    page = practice(opened, find("heads"))
+    page.goto(page.url.replace(find("layernorm").name, find("heads").name))
     assert answer(page, "head_size", "\uff16\uff14") == "Right."  # full-width digits
     assert answer(page, "head_size", "−∞").startswith("Not yet right.")
+    page.goto(page.url.replace(find("heads").name, find("crane").name))
+    assert answer(page, "river_crane", "0.1", "0.2") == "Not yet right. A hint below may help."
+    assert "These are the two weights" in answer(page, "river_crane", "0.5", "0.5")
 
 
 def test_every_known_mistake_is_told_as_in_python(opened):
@@ -226,10 +229,7 @@ def test_every_known_mistake_is_told_as_in_python(opened):
         told = "".join(text for _, text in known["says"])
         assert answer(page, "causal_row", *typed) == f"Not yet right. {told}"
     assert page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
-
-
-def test_what_cannot_be_read_is_asked_about_where_it_stands(opened):
-    page = practice(opened)
+    # What cannot be read is asked about where it stands.
     first = form(page, "causal_row").locator("input").first
     for typed, says in (
         ("", "Number 1 is missing."),
@@ -242,12 +242,6 @@ def test_what_cannot_be_read_is_asked_about_where_it_stands(opened):
         assert first.evaluate("(e) => e === document.activeElement")
         first.fill("1")
         assert form(page, "causal_row").get_by_role("status").inner_text() == ""
-
-
-def test_a_refusal_leads_to_a_hint(opened):
-    page = practice(opened, find("crane"))
-    assert answer(page, "river_crane", "0.1", "0.2") == "Not yet right. A hint below may help."
-    assert "These are the two weights" in answer(page, "river_crane", "0.5", "0.5")
 
 
 def test_answers_cannot_be_read_in_the_source_at_a_glance(site):
@@ -301,12 +295,9 @@ def test_what_make_lab_cannot_open_is_named():
         lab_address.place("06", "gelu")
 
 
-def test_a_chapter_ends_with_the_way_to_its_questions(opened):
-    fast = find("fast")
-    for told, chapter in ((MASK, MASK), (fast.more[0], fast)):
-        page = opened(f"notebooks/{told.name}.html")
-        page.locator(".stuck a").first.click()
-        page.wait_for_url(f"**/practice/{chapter.name}.html#questions")
+def test_a_chapter_ends_with_the_way_to_its_questions(soup, told):
+    goal = soup(f"notebooks/{told.name}").select_one(".stuck a")["href"]
+    assert goal == f"practice/{chapter_of(told).name}.html#questions"
 
 
 # ---- My progress
@@ -334,7 +325,7 @@ def test_what_was_done_is_listed_saved_and_read_by_the_package(opened, tmp_path,
     assert ", 1 of " in list_.locator(".total").inner_text()
 
 
-def test_forgetting_asks_first(opened):
+def test_forgetting_asks_first_and_a_file_that_is_none_changes_nothing(opened):
     page = practice(opened)
     page.locator(".question details.right summary").first.click()
     list_ = progress(opened)
@@ -346,7 +337,19 @@ def test_forgetting_asks_first(opened):
     list_.keyboard.press("Escape")
     assert list_.locator(".sure").is_hidden()
     assert forget.evaluate("(e) => e === document.activeElement")
-    assert len(stored(list_)["questions"]) == 1
+    kept = stored(list_)
+    assert len(kept["questions"]) == 1
+    damaged = '"passed": {"a": {"on": "zzzz"}}'
+    for name, text, says in (
+        ("a.json", "", "what it holds is no JSON"),
+        ("b.json", "[1]", "it does not say that its format is “gpt2-edu progress”"),
+        ("c.json", f'{{"format": "{KEY}", "version": 9}}', "its version is 9"),
+        ("d.json", f'{{"format": "{KEY}", "version": 1, {damaged}}}', "its list of exercises is"),
+    ):
+        told = dropped(list_, name, text)
+        assert told.startswith(f"{name} cannot be used: {says}")
+        assert told.endswith(". Nothing was changed.")
+        assert stored(list_) == kept
 
 
 def dropped(page: Page, name: str, text: str) -> str:
@@ -361,24 +364,6 @@ def dropped(page: Page, name: str, text: str) -> str:
     )
     until(page, "name => document.querySelector('.desk .said').textContent.includes(name)", name)
     return page.locator(".desk .said").inner_text()
-
-
-def test_a_file_that_is_none_changes_nothing(opened):
-    page = practice(opened)
-    page.locator(".question details.right summary").first.click()
-    kept = stored(page)
-    list_ = progress(opened)
-    damaged = '"passed": {"a": {"on": "zzzz"}}'
-    for name, text, says in (
-        ("a.json", "", "what it holds is no JSON"),
-        ("b.json", "[1]", "it does not say that its format is “gpt2-edu progress”"),
-        ("c.json", f'{{"format": "{KEY}", "version": 9}}', "its version is 9"),
-        ("d.json", f'{{"format": "{KEY}", "version": 1, {damaged}}}', "its list of exercises is"),
-    ):
-        told = dropped(list_, name, text)
-        assert told.startswith(f"{name} cannot be used: {says}")
-        assert told.endswith(". Nothing was changed.")
-        assert stored(list_) == kept
 
 
 def test_hostile_names_in_a_file_stay_names(opened):
@@ -406,23 +391,24 @@ def test_where_nothing_is_kept_the_page_says_so_and_works(opened, trouble):
     assert "This browser keeps nothing for this page" in page.locator(".progress-note").inner_text()
 
 
-@pytest.mark.parametrize(
-    "kept", ["{", '{"format": "gpt2-edu progress", "version": 2, "passed": {}}']
-)
-def test_what_cannot_be_read_is_set_aside_and_not_lost(opened, kept):
-    page = progress(opened)
-    page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, kept])
+def keep(page: Page, text: str) -> None:
+    page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, text])
     page.reload()
-    assert "It was set aside as" in page.locator(".trouble").inner_text()
-    values = page.evaluate("Object.values(localStorage)")
-    assert kept in values
-    page = practice(opened)
+
+
+def test_what_cannot_be_read_is_set_aside_and_not_lost(opened):
+    page = progress(opened)
+    for kept in ("{", '{"format": "gpt2-edu progress", "version": 2, "passed": {}}'):
+        keep(page, kept)
+        assert "It was set aside as" in page.locator(".trouble").inner_text()
+        assert kept in page.evaluate("Object.values(localStorage)")
+    page.goto(page.url.replace("book/progress", f"notebooks/practice/{MASK.name}"))
     page.locator(".question details.right summary").first.click()
     assert len(stored(page)["questions"]) == 1
     assert kept in page.evaluate("Object.values(localStorage)")
 
 
-def test_on_paper_nothing_is_given_away(opened):
+def test_on_paper_nothing_is_given_away_and_the_record_names_what_was_done(opened):
     page = practice(opened)
     answer(page, "causal_row", "x", "", "", "", "")
     assert form(page, "causal_row").locator("[aria-invalid]").count() == 1
@@ -434,10 +420,7 @@ def test_on_paper_nothing_is_given_away(opened):
     assert not page.locator("summary", has_text="Solution").first.is_visible()
     assert page.locator(".guess summary").first.is_visible()
     assert form(page, "causal_row").locator("input").first.is_visible()
-
-
-def test_the_record_on_paper_names_what_was_done(opened):
-    page = practice(opened)
+    page.emulate_media(media="screen")
     answer(page, "causal_row", "1/7", "2/7", "4/7", "0", "0")
     list_ = progress(opened)
     list_.emulate_media(media="print")
@@ -450,8 +433,6 @@ def test_the_record_on_paper_names_what_was_done(opened):
 
 def test_the_record_of_an_earlier_version_opens(opened):
     page = progress(opened)
-    text = (ROOT / "tests" / "saved" / "progress.json").read_text()
-    page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, text])
-    page.reload()
+    keep(page, (ROOT / "tests" / "saved" / "progress.json").read_text())
     page.get_by_text("3 of").first.wait_for()
     assert stored(page)["passed"].keys() == {"gelu", "head_size", "layer_norm"}
