@@ -22,14 +22,6 @@ def test_without_javascript_there_are_tables(opened):
     assert "ate" in page.locator("gpt2-flow table").first.inner_text()
 
 
-@pytest.mark.parametrize(("width", "rows"), [(1280, 1), (390, 2)])
-def test_the_ways_to_begin_are_side_by_side(opened, width, rows):
-    page = opened(FRONT, viewport={"width": width, "height": 900})
-    page.locator(READY).wait_for(timeout=WAIT)
-    boxes = [way.bounding_box() for way in page.locator(".begin a").all()]
-    assert len(boxes) == 4 and len({box["y"] for box in boxes}) == rows
-
-
 @pytest.mark.parametrize("opening", [thorough("http"), "file"])
 def test_the_first_frames_need_no_weights(opened, address, site, opening):
     page = opened("robots.txt", clock=True)
@@ -58,14 +50,21 @@ def test_the_first_frames_need_no_weights(opened, address, site, opening):
 
 
 def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
+    """And what is said of a text goes with it."""
     page = opened(FRONT)
     page.locator(READY).wait_for(timeout=WAIT)
+    who = page.locator(".flow-who")
+    assert "742,528 parameters" in who.inner_text()
+    page.locator("gpt2-flow input[type=text]").fill("My Python code throws an")
+    who.get_by_text("Not in Crane World: “Python”").wait_for(timeout=WAIT)
     page.get_by_role("button", name="more", exact=True).click()
     page.get_by_role("button", name="Artificial Intelligence is transforming the").click()
     until(page, "document.querySelectorAll('gpt2-flow .room').length === 14", timeout=WAIT)
     shown = page.locator("gpt2-flow .next").first.text_content()
     assert "way" in shown and "0.25" in shown
     assert "stored" in page.locator("gpt2-flow .sentence").text_content()
+    who.get_by_text("GPT-2 124M answered this once").wait_for(timeout=WAIT)
+    assert "Python" not in page.locator("gpt2-flow").inner_text()
     page.get_by_role("button", name="GPT-2: As the spaceship").click()
     until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'planet'")
     page.locator(".flow-who").get_by_text("answered this once").wait_for()
@@ -76,18 +75,29 @@ def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
         "[...document.querySelectorAll('gpt2-flow button')]"
         ".some((b) => b.textContent === 'write on' && !b.disabled)",
     )
+    who.get_by_text("Crane World’s model answers").wait_for(timeout=WAIT)
 
 
 def test_ribbons_are_cut_and_put_back(opened):
-    page = opened(FRONT)
+    """And a line has the result where no bars are seen."""
+    page = opened(f"{FRONT}?place=1")
     page.locator(READY).wait_for(timeout=WAIT)
     share = "document.querySelector('gpt2-flow .next .p').textContent"
-    for head in ("1.0", "1.2"):
-        page.get_by_role("button", name=f"cut head {head}").click()
+    result = page.locator(".flow-result")
+    assert "ate 0.53" in result.inner_text()
+    cut = [page.get_by_role("button", name=f"cut head {head}") for head in ("1.0", "1.2")]
+    cut[0].click()
+    cut[1].click()
+    until(page, "document.querySelector('.flow-result').textContent.includes('ate 0.53 → 0.32')")
+    page.get_by_role("button", name="model", exact=True).click()
+    result.wait_for(state="hidden")
     until(page, f"{share} === '0.53 → 0.32'", timeout=WAIT)
     until(page, "location.search.includes('off=1.0')")
     page.get_by_role("button", name="reset").click()
     until(page, f"{share} === '0.53'", timeout=WAIT)
+    for head in cut:
+        head.click()
+    until(page, f"{share} === '0.53 → 0.32'", timeout=WAIT)
 
 
 def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
@@ -293,21 +303,6 @@ def test_on_a_phone_the_line_that_says_who_answers_is_there_from_the_first_paint
     context.close()
 
 
-def test_what_is_said_of_a_text_goes_with_it(opened):
-    page = opened(FRONT)
-    page.locator(READY).wait_for(timeout=WAIT)
-    who = page.locator(".flow-who")
-    assert "742,528 parameters" in who.inner_text()
-    page.locator("gpt2-flow input[type=text]").fill("My Python code throws an")
-    who.get_by_text("Not in Crane World: “Python”").wait_for(timeout=WAIT)
-    page.get_by_role("button", name="more", exact=True).click()
-    page.get_by_role("button", name="Artificial Intelligence is transforming the").click()
-    who.get_by_text("GPT-2 124M answered this once").wait_for(timeout=WAIT)
-    assert "Python" not in page.locator("gpt2-flow").inner_text()
-    page.get_by_role("button", name="In the city, the crane").first.click()
-    who.get_by_text("Crane World’s model answers").wait_for(timeout=WAIT)
-
-
 @pytest.mark.thorough
 def test_what_writes_stops_where_a_stored_pass_is_opened(opened):
     page = opened(FRONT)
@@ -323,20 +318,8 @@ def test_what_writes_stops_where_a_stored_pass_is_opened(opened):
     assert page.get_by_role("button", name="write on", exact=True).is_visible()
 
 
-def test_a_line_has_the_result_where_no_bars_are_seen(opened):
-    page = opened(f"{FRONT}?place=1")
-    page.locator(READY).wait_for(timeout=WAIT)
-    result = page.locator(".flow-result")
-    assert "ate 0.53" in result.inner_text()
-    for head in ("1.0", "1.2"):
-        page.get_by_role("button", name=f"cut head {head}").click()
-    until(page, "document.querySelector('.flow-result').textContent.includes('ate 0.53 → 0.32')")
-    page.get_by_role("button", name="model", exact=True).click()
-    result.wait_for(state="hidden")
-
-
-@pytest.mark.parametrize("blocked", ["**/files/crane.js"])
-def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address, blocked):
+def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address):
+    blocked = "**/files/crane.js"
     page = browser.new_page()
     page.route(blocked, lambda route: route.abort())
     page.goto(f"{address}/{FRONT}")
@@ -350,14 +333,18 @@ def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address, b
     page.close()
 
 
-@pytest.mark.parametrize("width, height", [(1280, 900), (390, 844)])
-def test_the_picture_stands_above_the_fold(opened, width, height):
-    page = opened(FRONT, viewport={"width": width, "height": height})
-    page.locator(READY).wait_for(timeout=WAIT)
+def test_the_picture_stands_above_the_fold_and_the_ways_to_begin_are_side_by_side(opened, address):
+    page = opened("robots.txt")
     wide = ["h1", ".pitch", "gpt2-flow input[type=text]", ".flow-picture", ".flow-play"]
-    for selector in wide if width > 1000 else wide[:3]:
-        box = page.locator(f"article {selector}").first.bounding_box()
-        assert box and box["y"] + box["height"] <= height and box["x"] >= 0, selector
+    for width, height, seen, rows in ((1280, 900, wide, 1), (390, 844, wide[:3], 2)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{address}/{FRONT}")
+        page.locator(READY).wait_for(timeout=WAIT)
+        for selector in seen:
+            box = page.locator(f"article {selector}").first.bounding_box()
+            assert box and box["y"] + box["height"] <= height and box["x"] >= 0, selector
+        boxes = [way.bounding_box() for way in page.locator(".begin a").all()]
+        assert len(boxes) == 4 and len({box["y"] for box in boxes}) == rows
 
 
 def test_in_a_chapter_too_play_is_at_the_edge_of_a_phones_screen(opened):
