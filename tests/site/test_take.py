@@ -106,14 +106,11 @@ def test_a_saved_exhibit_shows_what_it_shows_now(opened, tmp_path, path):
         assert word in shown
     missing = set(exhibit.locator("g2-take").evaluate(READ)) - set(shown)
     assert missing == set()
+    if path.endswith("06_heads"):
+        arcs_end_at_their_tokens_though_what_stands_above_them_is_left_out(root)
 
 
-def test_arcs_end_at_their_tokens_though_what_stands_above_them_is_left_out(opened, tmp_path):
-    page = opened("notebooks/06_heads.html", color_scheme="light")
-    exhibit = page.locator(".g2-live").first
-    exhibit.scroll_into_view_if_needed()
-    until(page, "document.querySelector('.g2-live').dataset.state === 'ready'")
-    root = saved(page, exhibit.locator("g2-take"), tmp_path)
+def arcs_end_at_their_tokens_though_what_stands_above_them_is_left_out(root: ET.Element) -> None:
     drawing = next(one for one in root.iter(f"{SVG}svg") if one.find(f"{SVG}path") is not None)
     low = re.match(r"M[\d.]+ ([\d.]+)C", drawing.find(f"{SVG}path").get("d"))
     token = next(one for one in root.iter(f"{SVG}text") if one.text == "⟨start⟩")

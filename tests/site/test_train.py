@@ -59,6 +59,7 @@ def test_a_page_opened_from_a_disk_trains(page, site):
 def test_a_run_is_continued_after_a_reload(page, address):
     page.goto(f"{address}/book/train.html")
     learn = train(page, 100_000)
+    on_a_phone_everything_is_below_each_other(learn)
     learn.get_by_role("button", name="pause").click()
     learn.get_by_role("button", name="go on").wait_for()
     page.wait_for_timeout(300)
@@ -116,7 +117,10 @@ def test_a_finished_run_is_opened_and_trained_further(page, address):
 
 
 def test_one_press_shows_the_model_that_was_trained_on_the_other_pages(page, address):
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{address}/book/train.html")
+    the_title_begins_where_the_exhibit_does(page)
+    page.set_viewport_size({"width": 390, "height": 844})
     learn = train(page, 200)
     learn.get_by_role("button", name="train again").wait_for(timeout=LONG)
     learn.get_by_text("It opens One pass with your model.").wait_for()
@@ -152,19 +156,15 @@ def test_the_first_page_leads_to_it_and_print_has_a_run(soup):
     assert losses == sorted(losses, reverse=True)
 
 
-def test_the_title_begins_where_the_exhibit_does(page, address):
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto(f"{address}/book/train.html")
+def the_title_begins_where_the_exhibit_does(page: Page) -> None:
     edges = [awake(page).locator("> .choices"), page.locator("h1"), page.locator(".pitch")]
     boxes = [one.bounding_box() for one in edges]
     assert len({box["x"] for box in boxes}) == 1
     assert boxes[1]["y"] < boxes[2]["y"] < boxes[0]["y"]
 
 
-def test_a_phone_has_everything_below_each_other(page, address):
+def on_a_phone_everything_is_below_each_other(learn: Locator) -> None:
     """With the styles as they are minified."""
-    page.goto(f"{address}/book/train.html")
-    learn = train(page, 2000)
     learn.locator(".inside").wait_for()
     boxes = [one.bounding_box() for one in learn.locator(".picture > *, .inside > *").all()]
     assert {box["x"] for box in boxes} == {boxes[0]["x"]}
