@@ -92,6 +92,29 @@ BARRIERS = """async (contrastOnly) => {
 # frame.js makes code that scrolls focusable in the frame after the window's size has changed.
 FOCUSABLE = """() => [...document.querySelectorAll("article :is(pre, .scroll)")].every(
   (e) => !e.checkVisibility() || e.scrollWidth <= e.clientWidth + 1 || e.tabIndex === 0)"""
+# Sections below the screen take their faces after it.
+SETTLED = """document.fonts.status === "loaded" &&
+  !document.querySelector("section[style*=content-visibility]")"""
+# Each text that begins a line: a comma after a formula or code, a name's number, a piece of code.
+PARTED = r"""() => {
+  const found = [];
+  const rects = (node, from, to) => {
+    const range = document.createRange();
+    range.setStart(node, from);
+    range.setEnd(node, to);
+    return [...range.getClientRects()].filter((r) => r.width);
+  };
+  for (const one of document.querySelectorAll("article :is(.whole, code .pre:not(.long))")) {
+    if (!one.checkVisibility() || one.closest("svg")) continue;
+    const boxes = [...one.getClientRects()];
+    if (boxes.at(-1).top > boxes[0].bottom) found.push(one.textContent);
+    const next = one.closest("code")?.nextSibling;
+    if (next?.nodeType !== 3 || !/^[.,;:]/.test(next.data) || one.nextSibling) continue;
+    const [comma] = rects(next, 0, 1);
+    if (comma && comma.top > boxes.at(-1).bottom) found.push(`${one.textContent} ,`);
+  }
+  return found;
+}"""
 PALE = Path(__file__).with_name("pale.js").read_text(encoding="utf-8")
 
 
@@ -148,9 +171,11 @@ def test_page_asks_no_other_host_fits_and_keeps_nobody_out(tab, heard, address, 
     tab.goto(f"{address}/{page_name}.html", wait_until="load")
     assert tab.evaluate("document.documentElement.dataset.theme") == theme
     wake(tab)  # else pictures that wake a moment later are not looked at
+    until(tab, SETTLED)
     for width in (1280, 390):
         tab.set_viewport_size({"width": width, "height": 900})
         assert overflowing(tab) == []
+        assert tab.evaluate(PARTED) == []
     until(tab, FOCUSABLE)
     assert tab.evaluate(PALE)["pale"] == []
     assert barriers(tab) == []  # the last, as it thins the page out
