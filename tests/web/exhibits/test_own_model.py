@@ -46,19 +46,15 @@ def choose(shown, path: Path) -> None:
     shown.element.locator(".status", has_text="answers now").wait_for(timeout=WAIT)
 
 
-def test_an_exported_model_answers_with_its_own_tokenizer_and_sizes(exhibit, mine):
+def test_it_answers_with_its_own_tokenizer_and_sizes_until_the_reader_goes_back(
+    exhibit, mine, crane
+):
     model, path = mine
     shown = exhibit("heads", text=TEXT)
     choose(shown, path)
     assert list(shown.bars().values()) == pytest.approx(expected(model), abs=1e-3)
     assert shown.element.locator(".thumbs button").count() == 6
     assert "".join(shown.tokens()[1:]).replace("␣", " ") == TEXT
-
-
-def test_it_answers_on_the_next_page_until_the_reader_goes_back(exhibit, mine, crane):
-    model, path = mine
-    shown = exhibit("heads", text=TEXT)
-    choose(shown, path)
     shown.page.reload()
     shown.page.wait_for_selector("gpt2-heads[data-state=ready]", timeout=WAIT)
     assert list(shown.bars().values()) == pytest.approx(expected(model), abs=1e-3)
@@ -97,19 +93,21 @@ def test_an_exhibit_says_which_model_answers_if_it_is_not_the_books(exhibit, min
     shown.page.wait_for_function("!document.querySelector('.status').textContent")
 
 
-@pytest.mark.parametrize("content", [b"no model", b"\xff" * 20])
-def test_a_file_that_is_no_model_is_refused(exhibit, crane, tmp_path, content):
+def test_a_file_that_is_no_model_and_a_tokenizer_that_does_not_fit_are_refused(
+    exhibit, mine, crane, tmp_path
+):
     shown = exhibit("heads", text=TEXT)
-    (tmp_path / "x.safetensors").write_bytes(content)
-    shown.element.locator("input[type=file]").set_input_files(tmp_path / "x.safetensors")
-    shown.element.locator(".status", has_text="lacks its config.json").wait_for(timeout=WAIT)
+    whole = mine[1].read_bytes()
+    at = whole.index(b"gpt2-edu.merges") + 18
+    for nth, (content, said) in enumerate(
+        [
+            (b"no model", "lacks its config.json"),
+            (whole[:at] + b"A" * 40 + whole[at + 40 :], "does not fit its 270 tokens"),
+            (b"\xff" * 20, "lacks its config.json"),
+        ]
+    ):
+        path = tmp_path / f"{nth}.safetensors"
+        path.write_bytes(content)
+        shown.element.locator("input[type=file]").set_input_files(path)
+        shown.element.locator(".status", has_text=said).wait_for(timeout=WAIT)
     assert shown.bars() == pytest.approx(crane.next(crane.trace(TEXT)["logits"]), abs=1e-3)
-
-
-def test_a_tokenizer_that_does_not_fit_is_refused(exhibit, mine, tmp_path):
-    content = mine[1].read_bytes()
-    at = content.index(b"gpt2-edu.merges") + 18
-    (tmp_path / "x.safetensors").write_bytes(content[:at] + b"A" * 40 + content[at + 40 :])
-    shown = exhibit("heads", text=TEXT)
-    shown.element.locator("input[type=file]").set_input_files(tmp_path / "x.safetensors")
-    shown.element.locator(".status", has_text="does not fit its 270 tokens").wait_for(timeout=WAIT)

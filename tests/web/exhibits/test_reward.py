@@ -166,10 +166,10 @@ def test_a_reader_who_goes_back_while_it_prepares_gets_no_run(reward):
 
 @pytest.mark.parametrize("context", [thorough({}), PHONE], ids=["desk", "phone"])
 def test_the_keyboard_is_enough_and_everybody_can_read_it(reward, context):
-    shown = reward(context=context)
+    shown = reward(context=context, query={"group": "8"})
     shown.tab_to(".choice button")
     shown.press("ArrowRight", "Enter")
-    assert shown.query == "?reward=cranes"
+    assert sorted(shown.query[1:].split("&")) == ["group=8", "reward=cranes"]
     assert (
         "rewarded for every crane with β = 0. At its end the mean reward is 0.80" in shown.sentence
     )
