@@ -154,6 +154,14 @@ class Shown:
             " (await import('/web/exhibits/state.mjs')).state.write(); return location.search; }"
         )
 
+    def set(self, **values: Any) -> Shown:
+        """Set parts of the state, as an address may ask for them."""
+        self.element.evaluate(
+            "async (_, values) => (await import('/web/exhibits/state.mjs')).state.set(values)",
+            values,
+        )
+        return self.ready()
+
     def slide(self, name: str, value: float) -> Shown:
         """Move a slider to a number."""
         self.element.get_by_role("slider", name=name).evaluate(

@@ -27,22 +27,22 @@ def first_eight(shares: dict[str, float]) -> dict[str, float]:
     return {**eight, "1,016 others": 1 - sum(eight.values())}
 
 
-@pytest.mark.parametrize(
-    ("query", "knobs"),
-    [
-        ({}, {}),
-        thorough({"temperature": "2"}, {"temperature": 2}),
-        ({"temperature": "0"}, {"temperature": 0}),
-        thorough(HOT, {"temperature": 1.75, "top_k": 12, "top_p": 0.8}),
-        thorough({"m": "0.2"}, {"min_p": 0.2}),
-        ({**HOT, "m": "0.3"}, {"temperature": 1.75, "top_k": 12, "top_p": 0.8, "min_p": 0.3}),
-    ],
-)
-def test_the_knobs_are_next_probabilities(exhibit, crane, query, knobs):
-    shown = exhibit("sampling", text=RIVER, query=query)
-    expected = first_eight(predicted(crane, RIVER, **knobs))
-    assert list(shown.bars()) == list(expected)
-    assert shown.bars() == pytest.approx(expected, abs=1e-3)
+KNOBS = {"temperature": "temperature", "k": "top_k", "p": "top_p", "m": "min_p"}
+
+
+def test_the_knobs_are_next_probabilities(exhibit, crane):
+    shown = exhibit("sampling", text=RIVER)
+    off = shown.element.evaluate("(e, names) => names.map((one) => e.state.get(one))", [*KNOBS])
+    hot = {name: float(value) for name, value in HOT.items()}
+    for turned in ({}, {"temperature": 2}, {"temperature": 0}, hot, {"m": 0.2}, {**hot, "m": 0.3}):
+        shown.set(**dict(zip(KNOBS, off, strict=True)) | turned)
+        knobs = {KNOBS[name]: value for name, value in turned.items()}
+        if "top_k" in knobs:
+            knobs["top_k"] = int(knobs["top_k"])
+        expected = first_eight(predicted(crane, RIVER, **knobs))
+        bars = shown.bars()
+        assert list(bars) == list(expected)
+        assert bars == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.thorough

@@ -8,29 +8,29 @@ import pytest
 
 from gpt2_edu.crane import story
 from gpt2_edu.web import files_script
-from tests.thorough import thorough
 
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        thorough(CITY, None),
-        ("In the city, the cra", None),  # it is still being typed
-        ("In the city, the cra ate", "“cra”"),
-        ("Pizza with <b>cheese</b>, the crane", "“Pizza”, “b”"),
-        thorough("one two three vier fünf sechs sieben", "“vier”, “fünf”, “sechs” …"),
-        thorough("😀", "“😀”"),
-        ("", None),
-    ],
-)
-def test_a_word_that_the_model_never_met_is_named(exhibit, text, named):
-    shown = exhibit("heads", text=text)
-    assert shown.status.startswith(f"Not in Crane World: {named}." if named else "")
-    assert bool(shown.status) == bool(named)
-    if named == "“Pizza”, “b”":
-        assert shown.status.endswith("such as pitcher, plans, plates.")
+NAMED = {
+    CITY: None,
+    "In the city, the cra": None,  # it is still being typed
+    "In the city, the cra ate": "“cra”",
+    "Pizza with <b>cheese</b>, the crane": "“Pizza”, “b”",
+    "one two three vier fünf sechs sieben": "“vier”, “fünf”, “sechs” …",
+    "😀": "“😀”",
+    "": None,
+}
+
+
+def test_a_word_that_the_model_never_met_is_named(exhibit):
+    shown = exhibit("heads", text=MARSH)
+    for text, named in NAMED.items():
+        shown.set(text=text)
+        assert shown.status.startswith(f"Not in Crane World: {named}." if named else "")
+        assert bool(shown.status) == bool(named)
+        if named == "“Pizza”, “b”":
+            assert shown.status.endswith("such as pitcher, plans, plates.")
 
 
 @pytest.mark.thorough
