@@ -811,7 +811,7 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 0.3")
 
 
-@pytest.mark.parametrize("width", [thorough(390), 1280])
+@pytest.mark.parametrize("width", [390, 1280])
 def test_an_unknown_word_moves_nothing_and_a_known_text_is_offered(picture, width):
     shown = picture(context={"viewport": {"width": width, "height": 844}})
     top = "e => e.querySelector('.flow-picture').getBoundingClientRect().top"
