@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -30,6 +31,17 @@ B, T = 5, 11
 def missing():
     """What to call where a test lacks what it needs: in CI it fails, elsewhere it is skipped."""
     return pytest.fail if os.environ.get("CI") else pytest.skip
+
+
+def pytest_collection() -> None:
+    """What is imported stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """No later collection of garbage looks through a million objects of modules and tests."""
+    gc.freeze()
+    gc.enable()
 
 
 running = ExitStack()  # Chromium and its driver, for all files of a folder
