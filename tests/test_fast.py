@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import pytest
 import torch
@@ -317,9 +318,9 @@ def test_a_product_with_words_is_that_of_floats(bits, rows, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
-def test_a_quantised_model_packed_for_the_compiler_writes_its_text(model, idx):
+def test_a_quantised_model_packed_for_the_compiler_writes_its_text(config, make_model, idx):
     torch._dynamo.reset()
-    whole = quantize(model)
+    whole = quantize(make_model(replace(config, n_layer=1)))  # each layer takes a second
     packed = pack(whole, for_compiler=True)
     expected = generate(whole, idx[:1, :4], 9, temperature=0)
     found = generate(packed, idx[:1, :4], 9, temperature=0, predict=Compiled(packed, 1))

@@ -197,7 +197,7 @@ def test_the_senses_asked_for_are_those_of_the_stories():
     assert len({one.sense for one in told(300, 5)}) == ask.SENSES
 
 
-@pytest.mark.parametrize(("how", "steps", "n"), [("frozen", 300, 1000), thorough("tuned", 80, 400)])
+@pytest.mark.parametrize(("how", "steps", "n"), [("frozen", 300, 700), thorough("tuned", 80, 400)])
 def test_a_sense_is_learned_as_a_class_from_the_last_position(how, steps, n):
     found = classify(how, 0, steps=steps, n=n)
     assert found["of"] == 500

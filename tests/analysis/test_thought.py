@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import cache
 from statistics import fmean
 
 import pytest
@@ -22,6 +23,7 @@ from gpt2_edu.analysis.thought import (
     Recipe,
     answered,
     beginnings,
+    bigrams,
     chi_square,
     compare,
     drafted,
@@ -41,6 +43,7 @@ from gpt2_edu.analysis.thought import (
 )
 from gpt2_edu.thought import cups, pass_at_k
 from gpt2_edu.thought.cups import NOW, STEPS
+from gpt2_edu.training.plain import crane_ids
 from gpt2_edu.tuning.reward import write
 from gpt2_site import make_thought
 
@@ -138,7 +141,7 @@ def test_a_reward_changes_what_a_player_chooses(monkeypatch):
     """One that knows one swap and writes at random soon writes what is right."""
     monkeypatch.setitem(rewarded.__globals__["REWARD"], "steps", 20)
     monkeypatch.setattr(cups, "MOST", 1)
-    model = taught(Recipe(written=0.5, chosen=True, steps=200), 0)
+    model = taught(Recipe(written=0.5, chosen=True, steps=100), 0)
     curve = rewarded(model, 0, every=10)
     assert [row["step"] for row in curve] == [10, 20]
     assert 0 <= curve[0]["written"] <= 1 and curve[-1]["right"] > 0.5
@@ -155,7 +158,10 @@ def test_counts_of_a_round_add_up():
 
 
 @pytest.mark.slow
-def test_the_exact_rule_passes_and_the_wrong_one_does_not():
+def test_the_exact_rule_passes_and_the_wrong_one_does_not(monkeypatch):
+    ids = crane_ids(2000)
+    monkeypatch.setattr(thought, "crane_ids", lambda n: ids)
+    monkeypatch.setitem(thought.DRAFTS, "bigrams", cache(bigrams.__wrapped__))
     right = chi_square("exact", draws=3000, name="bigrams")
     wrong = chi_square("from p", draws=3000, name="bigrams")
     assert right["p"] > 1e-4 and wrong["p"] < 1e-5
