@@ -6,10 +6,12 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from gpt2_edu import crane
 from tests.crane.reference import can_be_said, join_words
 
+annotated_story = cache(crane.annotated_story)  # each is changed in several ways
 Mutated = tuple[str, int, int]  # the text, and the characters that may be blamed, from and up to
 Mutation = Callable[[crane.AnnotatedStory, random.Random], Mutated | None]
 
@@ -99,7 +101,7 @@ def mutate(kind: str, n: int, first: int = 0) -> Iterator[tuple[crane.AnnotatedS
     """Different texts from n stories that have what this kind of mutation changes."""
     rng, found = random.Random(kind), 0
     for seed in itertools.count(first):
-        story = crane.annotated_story(seed)
+        story = annotated_story(seed)
         mutated = MUTATIONS[kind][0](story, rng)
         if mutated is not None and mutated[0] != story.text:
             found += 1

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import random
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import torch
@@ -20,10 +21,11 @@ from gpt2_edu.crane.parsing import initial_state, join_words, next_steps
 from gpt2_edu.crane.sampling import SplitMix64, _sample
 from gpt2_edu.crane.shipping import shipped
 from gpt2_edu.tokenizer import make_encoding
-from tests.crane.mutations import MUTATIONS
+from tests.crane.mutations import MUTATIONS, annotated_story
 from tests.crane.small_grammars import PAGES, page
 
 SEEDS = (0, 1, 2**32 - 1, 2**53 + 1, 2**64 - 1)
+story = cache(crane.story)
 WHOLE = 600  # stories that are judged as they are
 HELD = 2**52  # the first story of the page's validation rows, each of which has 16 numbers
 T = 100
@@ -38,13 +40,11 @@ def language() -> dict[str, Any]:
     return {
         "grammar": web.crane_grammar(),
         "draws": [[str(seed), sha256(draws(seed))] for seed in SEEDS],
-        "stories": [[str(seed), crane.story(seed)] for seed in (*range(5), *SEEDS)],
-        "first": sha256([crane.story(seed) for seed in range(2000)]),
+        "stories": [[str(seed), story(seed)] for seed in (*range(5), *SEEDS)],
+        "first": sha256([story(seed) for seed in range(2000)]),
         "whole": WHOLE,
         "judged": [[text, *verdict(text)] for text in texts],
-        "changed": [
-            [seed, *change(crane.story(seed), text), *verdict(text)] for seed, text in changed()
-        ],
+        "changed": [[seed, *change(story(seed), text), *verdict(text)] for seed, text in changed()],
         "losses": losses(),
         "small": {
             name: small(Grammar(page(f"{rules}\nsentence: a"))) for name, rules in PAGES.items()
@@ -85,7 +85,7 @@ def verdict(text: str, grammar: Grammar | None = None) -> tuple[str | None, int 
 def unchanged() -> Iterator[str]:
     """Stories that training never shows, and single sentences."""
     for kind, seed in itertools.product(("sense", "object", "name"), range(30)):
-        yield crane.story(seed, held_out=kind)
+        yield story(seed, held_out=kind)
     draw = random.Random(0)
     for _ in range(100):
         state, words = initial_state(crane_world(), "sentence"), []
@@ -118,8 +118,8 @@ def mutated() -> Iterator[str]:
     """Texts that are not a story any more by a character at either end."""
     ends = ("\ufeff", "\x1c", "\x85", "\xa0", "\u3000", "\n", "\x00", "😀", '"', " .", "ﬁ", "م")
     for seed, end in enumerate(ends):
-        yield crane.story(seed) + end
-        yield end + crane.story(seed)
+        yield story(seed) + end
+        yield end + story(seed)
 
 
 Edit = Callable[[str, int, random.Random], str]  # of a text at an index
@@ -134,7 +134,7 @@ EDITS: list[Edit] = [
     lambda text, at, _: text[: text.find(" ", at)] + " " + text[text.find(" ", at) :],
     lambda text, at, _: " ".join(swapped(text.split(" "), text.count(" ", 0, at))),
     lambda text, at, _: " ".join(doubled(text.split(" "), text.count(" ", 0, at))),
-    lambda text, at, draw: text[:at] + crane.story(draw.randrange(10**6))[at:],
+    lambda text, at, draw: text[:at] + story(draw.randrange(10**6))[at:],
 ]
 
 
@@ -151,7 +151,7 @@ def changed() -> Iterator[tuple[int, str]]:
     for kind, (mutation, _) in MUTATIONS.items():
         draw, found = random.Random(kind), 0
         for seed in itertools.count(10_000):
-            new = mutation(crane.annotated_story(seed), draw)
+            new = mutation(annotated_story(seed), draw)
             if new is not None:
                 found += 1
                 yield seed, new[0]
@@ -159,7 +159,7 @@ def changed() -> Iterator[tuple[int, str]]:
                     break
     draw = random.Random(1)
     for seed in range(600):
-        text = crane.story(seed)
+        text = story(seed)
         yield seed, EDITS[seed % len(EDITS)](text, draw.randrange(len(text)), draw)
 
 
@@ -185,7 +185,7 @@ def losses() -> dict[str, Any]:
     eot = encoding.eot_token
 
     def ids(seeds: range) -> list[int]:
-        texts = [encoding.encode_ordinary(crane.story(seed)) for seed in seeds]
+        texts = [encoding.encode_ordinary(story(seed)) for seed in seeds]
         return [i for text in texts for i in (eot, *text)]
 
     counted = torch.tensor(ids(range(2000)))
@@ -221,7 +221,7 @@ def own_text() -> dict[str, Any]:
     ]
     greek = "Ὁ γερανὸς ἔφαγε τὸ ψάρι. 🐟 Ο γερανός σήκωσε το ατσάλι. 🏗️ "
     texts = {
-        "stories": "\n".join(crane.story(seed) for seed in range(60)),
+        "stories": "\n".join(story(seed) for seed in range(60)),
         "Greek": greek * 3 + "Ο γερανός πέταξε. 🕊️\n",
         "odd": "".join(draw.choices(pieces, k=3000)),
         "long pieces": "".join(draw.choices("abcé😀", k=1000)) + " " + "ab" * 400,
