@@ -13,6 +13,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # a test that reaches for the network should
 # Compiled code in this cache may use instructions that a capped processor has not.
 os.environ["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"
 
+os.environ["OMP_NUM_THREADS"] = "1"  # the tests run side by side, with the processes they start
+
 import pytest
 import torch
 from torch import Tensor
@@ -20,7 +22,7 @@ from torch import Tensor
 from benchmarks.chromium import starter
 from gpt2_edu import GPT2, GPT2Config
 
-torch.set_num_threads(1)  # the tests run side by side
+torch.set_num_threads(1)
 sys.modules["rfc3987_syntax"] = None  # jsonschema builds its grammar for a second, for nothing here
 
 # B, T, V, N, H, D and block_size are seven primes, so a transposition cannot pass. C = H · D.

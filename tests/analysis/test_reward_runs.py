@@ -138,9 +138,9 @@ WAYS_TRIED = {
         model, 0, steps=2, n=2, groups=2, truth=0.5, rein=0.1, every=1
     ),
     "imitated": lambda model: imitated(
-        model, 0, rounds=2, steps=1, texts=128, even=4, once=True, every=1
+        model, 0, rounds=2, steps=1, texts=64, even=4, once=True, every=1
     ),
-    "preferred": lambda model: preferred(model, 0, steps=2, texts=128, groups=8, every=1),
+    "preferred": lambda model: preferred(model, 0, steps=2, texts=64, groups=8, every=1),
 }
 
 

@@ -114,7 +114,7 @@ def test_the_version_is_the_packages(capsys):
     assert capsys.readouterr().out == f"gpt2-edu {gpt2_edu.__version__}\n"
 
 
-@pytest.mark.parametrize("lost, command", [("tiktoken", "generate"), ("torch", "doctor")])
+@pytest.mark.parametrize("lost, command", [("tiktoken", "tokenize"), ("torch", "doctor")])
 def test_an_incomplete_installation_is_a_message_and_no_traceback(lost, command):
     code = (
         f"import sys; sys.modules[{lost!r}] = None\n"

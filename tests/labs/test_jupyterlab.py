@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, TimeoutError
 
 import gpt2_edu
 
@@ -127,7 +128,7 @@ def test_exhibits_answer_and_labs_run_python(lab, browser):
     written.nth(2).wait_for()  # three texts of this prompt
 
     live = page.locator("gpt2-mlp")
-    look_for(page, live)
+    look_for(page, live, cell=2)
     page.locator("gpt2-mlp[data-state=ready]").wait_for()
     sentence = live.locator(".sentence").inner_text()
     live.get_by_role("textbox").first.fill("In the city, the crane")
@@ -139,7 +140,7 @@ def test_exhibits_answer_and_labs_run_python(lab, browser):
     assert ink == theme
 
     picture = page.locator("gpt2-flow")
-    look_for(page, picture)
+    look_for(page, picture, cell=4)
     page.locator("gpt2-flow[data-state=ready]").wait_for()
     assert picture.locator(".next.machine").count() == 5  # of the text that was typed above
     ground = picture.evaluate("e => getComputedStyle(e.querySelector('.room')).fill")
@@ -156,20 +157,18 @@ def test_exhibits_answer_and_labs_run_python(lab, browser):
 
     page.goto(f"{address}/lab/tree/some.ipynb")
     page.wait_for_function("globalThis.jupyterapp?.shell.currentWidget?.content?.model?.cells")
-    look_for(page, live)
+    look_for(page, live, cell=2)
     assert live.get_by_text("printed").is_visible()
     page.close()
 
 
-def look_for(page: Page, element: Locator) -> None:
-    """Scroll a notebook, which draws what is in view alone, until there is such an element."""
-    notebook = page.locator(".jp-WindowedPanel-outer").first
+def look_for(page: Page, element: Locator, cell: int) -> None:
+    """Scroll a notebook, which draws what is in view alone, to a cell with such an element."""
     end = time.monotonic() + WAIT / 1000
-    while time.monotonic() < end:  # a busy machine draws later than the pause below
-        for place in range(0, 20_000, 600):
-            notebook.evaluate("(e, place) => e.scrollTo(0, place)", place)
-            page.wait_for_timeout(50)
-            if element.count():
-                element.scroll_into_view_if_needed()
-                return
-    raise AssertionError("it is nowhere in the notebook")
+    while time.monotonic() < end:  # it may still be drawing, and scroll elsewhere
+        page.evaluate("i => void jupyterapp.shell.currentWidget.content.scrollToItem(i)", cell)
+        with contextlib.suppress(TimeoutError):
+            element.wait_for(state="attached", timeout=1000)
+            element.scroll_into_view_if_needed()
+            return
+    raise AssertionError("it is not in that cell")
