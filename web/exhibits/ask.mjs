@@ -3,7 +3,7 @@
 
 import { Asking } from "./asking.mjs";
 import { Bars, share } from "./bars.mjs";
-import { fixed, make } from "./dom.mjs";
+import { beside, fixed, make } from "./dom.mjs";
 import { WRITE, move } from "./motion.mjs";
 import { END } from "./page_model.mjs";
 import { Strip } from "./strip.mjs";
@@ -142,11 +142,9 @@ export function ask({ settings, state, model, say, element, update }) {
       make("div", { class: "side-by-side apart" }, readTitle, loss.element),
       make("div", { class: "g2 g2-asked" }, read, key),
       adapter.element,
-      make(
-        "div",
-        { class: "sides" },
-        make("div", {}, answerTitle, answer.element, verdict, bars.element),
-        make("div", {}, make("p", { class: "soft" }, PLAINLY), plain.element),
+      beside(
+        [answerTitle, answer.element, verdict, bars.element],
+        [make("p", { class: "soft" }, PLAINLY), plain.element],
       ),
     ],
     show: async (latest) => {

@@ -9,7 +9,7 @@ import { nextAfter, pieces } from "./answers.mjs";
 import { row } from "./as_table.mjs";
 import { Bars, goes, share } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
+import { beside, fixed, make, quoted } from "./dom.mjs";
 import { Fewer } from "./fewer.mjs";
 import { BOOKS } from "./page_model.mjs";
 import { textStrip } from "./strip.mjs";
@@ -108,19 +108,13 @@ export function bits({ settings, state, model, say }) {
     nodes: [
       strip.element,
       controls.element,
-      make(
-        "div",
-        { class: "sides" },
-        make(
-          "div",
-          {},
+      beside(
+        [
           title,
           board.element,
           make("table", { class: "parity ladder" }, make("thead", {}, heading), ladder),
-        ),
-        make(
-          "div",
-          {},
+        ],
+        [
           bars.element,
           make(
             "div",
@@ -129,7 +123,7 @@ export function bits({ settings, state, model, say }) {
             other,
           ),
           wrote,
-        ),
+        ],
       ),
     ],
     show: async (latest) => {

@@ -3,7 +3,7 @@
 
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars } from "./bars.mjs";
-import { fixed, make } from "./dom.mjs";
+import { beside, fixed, make } from "./dom.mjs";
 import { lossOf } from "./loading.mjs";
 import { orSuperseded } from "./page_model.mjs";
 import { Strip, textStrip } from "./strip.mjs";
@@ -103,18 +103,14 @@ export function blocks({ settings, state, model, say }) {
     nodes: [
       strip.element,
       make("div", { class: "stack" }, places.element),
-      make(
-        "div",
-        { class: "sides" },
-        make(
-          "div",
-          {},
+      beside(
+        [
           loss.element,
           make("p", { class: "soft" }, "in the original order it writes"),
           make("p", {}, texts.usual),
           make("p", { class: "soft" }, "in this order it writes"),
           make("p", {}, texts.now),
-        ),
+        ],
         bars.element,
       ),
     ],

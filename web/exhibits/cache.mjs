@@ -4,7 +4,7 @@
 import { nextAfter } from "./answers.mjs";
 import { headings } from "./as_table.mjs";
 import { Bars } from "./bars.mjs";
-import { draw, fixed, make } from "./dom.mjs";
+import { beside, draw, fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
 import { move } from "./motion.mjs";
 import { END } from "./page_model.mjs";
@@ -111,9 +111,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
       make("p", {}, make("button", { onclick: next }, "next token")),
       make("p", { class: "soft kv-key" }, ...key, `one cell per block, block ${N - 1} on top`),
       grid,
-      make(
-        "div",
-        { class: "sides" },
+      beside(
         make(
           "div",
           { class: "written" },

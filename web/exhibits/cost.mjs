@@ -2,7 +2,7 @@
 // more of what does not bind buys nothing.
 
 import { Bars } from "./bars.mjs";
-import { choice, make } from "./dom.mjs";
+import { beside, choice, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
 import { work } from "./work.mjs";
@@ -222,12 +222,7 @@ export function cost({ settings, state, say, sentence }) {
   return {
     nodes: [
       sentence,
-      make(
-        "div",
-        { class: "sides" },
-        make("div", {}, bars.element, lines),
-        make("div", {}, roof.element, make("p", { class: "soft" }, ROOF)),
-      ),
+      beside([bars.element, lines], [roof.element, make("p", { class: "soft" }, ROOF)]),
       what.element,
       where.element,
     ],

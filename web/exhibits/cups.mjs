@@ -4,7 +4,7 @@
 import { headings, row as asRow } from "./as_table.mjs";
 import { share } from "./bars.mjs";
 import { CupTable } from "./cup_table.mjs";
-import { fixed, make } from "./dom.mjs";
+import { beside, fixed, make } from "./dom.mjs";
 import { WRITE, move, still } from "./motion.mjs";
 import { CUPS, Shells, places } from "./shells.mjs";
 import { Strip } from "./strip.mjs";
@@ -137,7 +137,7 @@ export function cups({ settings, state, model, say, element, update, complain })
       table.list,
       stripTitle,
       strip.element,
-      make("div", { class: "sides" }, ...sides.map(({ element }) => element)),
+      beside(...sides.map(({ element }) => element)),
       make("div", { class: "side-by-side" }, tryButton, counts),
     ],
     show: async (latest) => {

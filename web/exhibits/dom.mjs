@@ -19,6 +19,15 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * Columns side by side, where there is room for them.
+ * @param {...(Element | (Node | string)[])} columns  an element, or what is in one
+ */
+export function beside(...columns) {
+  const each = columns.map((one) => (Array.isArray(one) ? make("div", {}, ...one) : one));
+  return make("div", { class: "sides" }, ...each);
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**

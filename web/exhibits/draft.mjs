@@ -3,7 +3,7 @@
 
 import { row } from "./as_table.mjs";
 import { Bars, share } from "./bars.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
+import { beside, fixed, make, quoted } from "./dom.mjs";
 import { asRows, is, raced, reason, summed } from "./draft_words.mjs";
 import { Drafting } from "./drafting.mjs";
 import { Passes, bar, dart, tokensOf } from "./passes.mjs";
@@ -82,18 +82,9 @@ export function draft({ settings, state, model, say, sentence, element, update, 
   const progress = make("progress", { "aria-label": "measured", hidden: true });
   const measured = make("div", { class: "measured", role: "status" });
 
-  const sides = make(
-    "div",
-    { class: "sides" },
-    make("div", {}, title, tracks, bars.element),
-    make(
-      "div",
-      {},
-      written,
-      counts,
-      make("div", { class: "side-by-side" }, race, progress),
-      measured,
-    ),
+  const sides = beside(
+    [title, tracks, bars.element],
+    [written, counts, make("div", { class: "side-by-side" }, race, progress), measured],
   );
 
   /** @type {Pass[]} */

@@ -5,7 +5,7 @@ import { nextAfter, pieces } from "./answers.mjs";
 import { Arcs } from "./arcs.mjs";
 import { Bars, goes, share } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
+import { beside, fixed, make, quoted } from "./dom.mjs";
 import { textStrip } from "./strip.mjs";
 
 const MOST = 24; // tokens
@@ -78,7 +78,7 @@ export function heads({ settings, state, model, say }) {
   };
 
   return {
-    nodes: [strip.element, make("div", { class: "sides" }, board.element, bars.element)],
+    nodes: [strip.element, beside(board.element, bars.element)],
     show: async (latest) => {
       const [text, head] = state.all("text", "head");
       const off = areOff();

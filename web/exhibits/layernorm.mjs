@@ -3,7 +3,7 @@
 
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars, goes, share } from "./bars.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
+import { beside, fixed, make, quoted } from "./dom.mjs";
 import { Dots, REACH } from "./dots.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, flag, slider } from "./switchboard.mjs";
@@ -70,12 +70,7 @@ export function layernorm({ settings, state, model, say }) {
     nodes: [
       strip.element,
       first.element,
-      make(
-        "div",
-        { class: "sides" },
-        make("div", { class: "g2" }, dots.element, numbers),
-        bars.element,
-      ),
+      beside(make("div", { class: "g2" }, dots.element, numbers), bars.element),
       controls.element,
     ],
     show: async (latest) => {

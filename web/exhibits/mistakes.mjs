@@ -5,7 +5,7 @@ import { loadTokenizer } from "../page.mjs";
 import { row } from "./as_table.mjs";
 import { Bars } from "./bars.mjs";
 import { MISTAKES } from "./broken.mjs";
-import { fixed, make, short, visible } from "./dom.mjs";
+import { beside, fixed, make, short, visible } from "./dom.mjs";
 import { Loading } from "./loading.mjs";
 import { LOOK_UP, move } from "./motion.mjs";
 import { START } from "./page_model.mjs";
@@ -80,24 +80,18 @@ export function mistakes({ settings, state, model, say }) {
       ),
       make("p", { class: "soft" }, "both models continue this text, or start from nothing"),
       strip.element,
-      make(
-        "div",
-        { class: "sides" },
-        make(
-          "div",
-          {},
+      beside(
+        [
           make("p", { class: "soft" }, "each module's largest difference from the correct model"),
           make("table", { class: "parity" }, rows),
-        ),
-        make(
-          "div",
-          {},
+        ],
+        [
           bar.element,
           make("p", { class: "soft" }, "the correct model writes"),
           make("p", {}, texts.right),
           make("p", { class: "soft" }, "this one writes"),
           make("p", {}, texts.now),
-        ),
+        ],
       ),
     ],
     show: async (latest) => {

@@ -4,7 +4,7 @@
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
-import { make } from "./dom.mjs";
+import { beside, make } from "./dom.mjs";
 import { rove } from "./keys.mjs";
 import { thrower } from "./knobs.mjs";
 import { move } from "./motion.mjs";
@@ -158,14 +158,14 @@ export function museum({ settings, state, model, say, sentence, element }) {
       console,
       sentence,
       line,
-      make("div", { class: "sides" }, list.element, make("div", {}, curve.element, small)),
+      beside(list.element, [curve.element, small]),
       make(
         "p",
         { class: "title" },
         `Live: ${model.present.name}, trained without the bug, runs with it`,
       ),
       strip.element,
-      make("div", { class: "sides" }, board.element, make("div", {}, bars.element, wrote, rightly)),
+      beside(board.element, [bars.element, wrote, rightly]),
     ],
     show: async (latest) => {
       const { guess, mystery, on, known } = now();

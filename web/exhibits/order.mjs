@@ -4,7 +4,7 @@
 import { nextAfter } from "./answers.mjs";
 import { Bars, share } from "./bars.mjs";
 import { Board } from "./board.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
+import { beside, fixed, make, quoted } from "./dom.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, flag } from "./switchboard.mjs";
 import { farthest } from "./vectors.mjs";
@@ -122,7 +122,7 @@ export function order({ settings, state, model, say }) {
     nodes: [
       strip.element,
       make("div", { class: "side-by-side" }, controls.element, shuffle, back),
-      make("div", { class: "sides" }, bars.element, board.element),
+      beside(bars.element, board.element),
     ],
     show: async (latest) => {
       const text = state.get("text");

@@ -3,7 +3,7 @@
 import { pieces } from "./answers.mjs";
 import { Bars, share } from "./bars.mjs";
 import { DartLine } from "./dartline.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
+import { beside, fixed, make, quoted } from "./dom.mjs";
 import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
 import { GATHER, LOOK_UP, still } from "./motion.mjs";
 import { senseAfter } from "./crane_world.mjs";
@@ -175,15 +175,11 @@ export function sampling({ settings, state, model, say }) {
       strip.element,
       line.element,
       make("div", { class: "side-by-side" }, one, hundred, other, write),
-      make(
-        "div",
-        { class: "sides" },
-        make(
-          "div",
-          {},
+      beside(
+        [
           make("p", { class: "soft" }, `${TEXTS} ways to continue, each with darts of its own`),
           list,
-        ),
+        ],
         bars.element,
       ),
       controls.element,

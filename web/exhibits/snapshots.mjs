@@ -2,7 +2,7 @@
 // good text. It is a stored run, so nothing is trained here.
 
 import { Board } from "./board.mjs";
-import { fixed, grouped, make } from "./dom.mjs";
+import { beside, fixed, grouped, make } from "./dom.mjs";
 import { move } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard, slider } from "./switchboard.mjs";
@@ -128,12 +128,7 @@ export function snapshots({ settings, state, say, element }) {
         settings.note ?? "This is a stored run, so nothing is trained here.",
       ),
       controls.element,
-      make(
-        "div",
-        { class: "sides" },
-        make("div", {}, curve.element, share.element),
-        make("div", {}, title, story),
-      ),
+      beside([curve.element, share.element], [title, story]),
       board.element,
     ],
     show: () => {

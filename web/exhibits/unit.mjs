@@ -5,7 +5,7 @@
 import { bundle } from "../page.mjs";
 import { nextAfter } from "./answers.mjs";
 import { Bars, goes } from "./bars.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
+import { beside, fixed, make, quoted } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
 
@@ -92,12 +92,7 @@ export function unit({ settings, state, model, say }) {
     nodes: [
       chips,
       controls.element,
-      make(
-        "div",
-        { class: "sides" },
-        make("div", {}, asks, firings),
-        make("div", {}, make("p", { class: "soft" }, "When it fires, its column"), says),
-      ),
+      beside([asks, firings], [make("p", { class: "soft" }, "When it fires, its column"), says]),
       strip.element,
       times.element,
       bars.element,

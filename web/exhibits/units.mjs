@@ -4,7 +4,7 @@
 import { geluTanh } from "../numbers.mjs";
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars, goes } from "./bars.mjs";
-import { fixed, make, quoted, within } from "./dom.mjs";
+import { beside, fixed, make, quoted, within } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
@@ -97,12 +97,7 @@ export function units({ settings, state, model, say }) {
   return {
     nodes: [
       strip.element,
-      make(
-        "div",
-        { class: "sides" },
-        make("div", {}, told, field, controls.element),
-        make("div", {}, plot.element, pushed.element),
-      ),
+      beside([told, field, controls.element], [plot.element, pushed.element]),
       bars.element,
     ],
     show: async (latest) => {

@@ -5,7 +5,7 @@
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars, goes, share } from "./bars.mjs";
 import { sensesOf } from "./crane_world.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
+import { beside, fixed, make, quoted } from "./dom.mjs";
 import { glide } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
 import { textStrip } from "./strip.mjs";
@@ -147,11 +147,9 @@ export function writers({ settings, state, model, say }) {
   return {
     nodes: [
       strip.element,
-      make(
-        "div",
-        { class: "sides" },
-        make("div", {}, lengths.element, controls.element),
-        make("div", {}, bars.element, plane.element, make("p", { class: "soft" }, meaning, WHY)),
+      beside(
+        [lengths.element, controls.element],
+        [bars.element, plane.element, make("p", { class: "soft" }, meaning, WHY)],
       ),
     ],
     show: async (latest) => {
