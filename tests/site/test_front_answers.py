@@ -56,7 +56,7 @@ def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
     who = page.locator(".flow-who")
     assert "742,528 parameters" in who.inner_text()
     page.locator("gpt2-flow input[type=text]").fill("My Python code throws an")
-    who.get_by_text("Not in Crane World: “Python”").wait_for(timeout=WAIT)
+    who.get_by_text("has never read “Python”").wait_for(timeout=WAIT)
     page.get_by_role("button", name="more", exact=True).click()
     page.get_by_role("button", name="Artificial Intelligence is transforming the").click()
     until(page, "document.querySelectorAll('gpt2-flow .room').length === 14", timeout=WAIT)

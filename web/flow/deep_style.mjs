@@ -129,6 +129,15 @@ gpt2-flow.g2-live .flow-swap input { flex: 1; min-width: 6rem; width: 0; }
 gpt2-flow.deep:not(.tours) :is(.strip-box, .flow-who) { display: none; }
 .flow-top { scroll-margin-top: 3.6rem; }
 `,
+  // What is said of a word that the model has never met; its numbers stand behind.
+  `
+.unread :is(.next, .fan, .word) { opacity: 0.4; }
+.unread .flow-knob { visibility: hidden; }
+.flow-unread { position: absolute; z-index: 2; box-sizing: border-box; margin: 0; padding: 0.7rem 0.8rem; font: 14px/1.4 system-ui, sans-serif; color: var(--quiet); background: #16202ae6; border: 1px solid var(--line); border-radius: 10px; }
+.flow-unread.asks { width: 27rem !important; }
+.flow-unread b { display: block; font-size: 15px; color: var(--ink); }
+gpt2-flow.g2-live .flow-unread > button { display: block; min-height: 2.25rem; margin-top: 0.4rem; font: 600 0.9rem system-ui, sans-serif; color: var(--paper); background: var(--g2-accent, var(--bird)); border-color: transparent; }
+`,
   // What a stored pass cannot do is grey.
   `
 .stored :is(.head, .cutter) { opacity: 0.45; }

@@ -89,7 +89,7 @@ export function flow(page) {
     const forget = () => (answered = "");
     const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass };
     const own = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
-    const guided = { ...own, gpt2: lines.gpt2, writer, chapters, player, stage };
+    const guided = { ...own, gpt2: lines.gpt2, who: lines.who, writer, chapters, player, stage };
     tools = new deep.Tools(page, { ...more, forget, repaint: () => paint(), tour: guided });
     writer.dart = tools.dart;
     above.before(tools.tour.card);
@@ -207,7 +207,7 @@ export function flow(page) {
     });
     shownPlace = address;
     writer.place(scene.knob);
-    if (elsewhere()) texts.open(true);
+    if (state.get("learned")) texts.open(true);
     crumbs.show(wayTo(here, pass.tokens));
     const top = !levelOf(here);
     stage.element.classList.toggle("stored", Boolean(pass.only));
@@ -217,13 +217,14 @@ export function flow(page) {
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
     player.answer = lines.set(seen, how);
     player.result.classList.toggle("deep", !top);
+    tools?.unread.set(top ? lines.unread : "", scene.knob);
     const path = player.set(pass.nLayer, top, Boolean(llama) && !pass.only);
     tour.hidden = !settings.passes || Boolean(model.loaded?.own);
     tools?.tour.set(pass);
     tools?.set(pass, here, at(), path);
     const wrong = tools?.bug && !pass.only ? `With the bug “${tools.bug}”. ` : "";
     const came = tools?.says(pass, at()) ?? "";
-    const all = `${wrong}${came || outcome(pass, at())} ${pass.only ?? ""}`;
+    const all = `${lines.unread} ${wrong}${came || outcome(pass, at())} ${pass.only ?? ""}`;
     say((scene.says ? `${came} ${scene.says}` : all).trim());
     if (goes && document.activeElement === document.body) crumbs.focus(); // what had it is gone
     if (goes) player.watch();

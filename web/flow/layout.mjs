@@ -1,6 +1,6 @@
 // Where everything stands in the picture of the whole. Depth is the way through the model, lanes are
 // tokens. Where there is room, depth runs to the right and lanes lie below each other; on a phone the
-// picture is turned: depth runs down, so that scrolling is the pass.
+// picture is turned: depth runs down, and all blocks of the book's model stand in one screen.
 
 import { BAND } from "./tiles.mjs";
 
@@ -11,6 +11,7 @@ const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
 const ROWS = 252; // px of all lanes, however many: what stands below stays in its place
 const OPEN = 120; // px that a block needs to show its MLP
+const LOW = 104; // px of a block on a phone: three of them and the answer are seen at once
 export const DEEP = 8; // px of a room, which is a box
 
 export class Layout {
@@ -31,9 +32,9 @@ export class Layout {
       : Math.min(52, (width - 12) / this.lanes);
     const [begin, end] = this.wide
       ? [Math.max(130, width * 0.14), Math.max(160, width * 0.19)]
-      : [92, 340];
-    const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 96 : 270;
-    this.folded = room < OPEN;
+      : [76, 340];
+    const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 96 : LOW;
+    this.folded = this.wide ? room < OPEN : nLayer > 4;
     this.starts = [0, ...Array.from({ length: nLayer + 1 }, (_, n) => begin + n * room)];
     this.ends = [...this.starts.slice(1), begin + nLayer * room + end];
     const depth = begin + nLayer * room + end;

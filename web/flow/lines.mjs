@@ -45,6 +45,7 @@ export class Lines {
     this.field = make("div", { class: "flow-field" }, input, tour);
     box.prepend(this.field); // the field first
     this.left = false; // a stored pass of GPT-2, for a text of the reader's
+    this.unread = ""; // what of the text the model has never met, in a sentence
     /** @type {{text: string, says: string} | null} */
     this.changed = null; // what came of a text that was changed
     this.shown = false;
@@ -63,14 +64,14 @@ export class Lines {
     const chips = settings.chips ?? [];
     this.left = Boolean(run) || (this.left && !chips.includes(text));
     const strange = run || state.get("learned") ? [] : unknown(text);
-    const book = remark(strange, this.left) || bookAnswers(settings.parameters);
+    this.unread = neverRead(strange);
+    const now = this.left ? "Crane World’s model answers now." : "";
+    const book = this.unread || now || bookAnswers(settings.parameters);
     const answers = ownAnswers(loaded?.from) || book;
     const told = run ? OWN_RUN : state.get("learned") ? LEARNING : answers;
     const near = strange.length && !this.left ? nearest(text, chips) : "";
     this.near.hidden = !near;
     this.near.textContent = this.near.title = near && `try “${near}”`;
-    if (this.left !== (this.who.previousSibling === this.field))
-      (this.left ? this.field : legend).after(this.who); // where it is seen that another answers
     this.nameGpt2();
     const line = changed?.text === pass.text ? changed.says : told;
     this.who.classList.toggle("fresh", line === changed?.says && line !== "");
@@ -84,13 +85,15 @@ export class Lines {
     // What was written last; at first that would have all of it laid out.
     if (this.shown) input.scrollLeft = writes ? input.scrollWidth : 0;
     this.shown = true;
-    return answerOf(pass, writes);
+    return this.unread ? [this.unread] : answerOf(pass, writes);
   }
 
-  /** With its size, where a stored pass of it was seen. */
+  /** With its size, where a stored pass of it was seen or the present model does not know a word. */
   async nameGpt2() {
-    const size = this.left ? await megabytes() : 0;
-    const label = this.left && size ? `use all of GPT-2 (${size} MB)` : "use GPT-2";
+    const wanted = this.left || this.unread !== "";
+    const size = wanted ? ` (${await megabytes()} MB)` : "";
+    if (wanted !== (this.left || this.unread !== "")) return; // meanwhile
+    const label = `use ${this.left ? "all of " : ""}GPT-2${size}`;
     if (this.gpt2.textContent !== label) this.gpt2.textContent = label;
   }
 }
@@ -98,13 +101,11 @@ export class Lines {
 /**
  * What the book's model has never met.
  * @param {string[]} words
- * @param {boolean} now  it takes the place of another
  */
-function remark([first, ...more], now) {
-  const name = first && `“${Array.from(first).slice(0, 20).join("")}”`;
-  const words = more.length ? `${name} and ${more.length} more` : name;
-  if (!now) return words && `Not in Crane World: ${words}; the answer means little.`;
-  return `Crane World’s model answers now${words ? `, and has never met ${words}` : ""}.`;
+function neverRead([first, ...more]) {
+  if (!first) return "";
+  const name = `“${Array.from(first).slice(0, 20).join("")}”`;
+  return `Crane World has never read ${name}${more.length ? ` and ${more.length} more` : ""}.`;
 }
 
 /**

@@ -1,44 +1,18 @@
 // What is offered while a text is typed: words that the model knows, the likeliest first; behind a known
-// word what it would say next, in place of an unknown one what is spelled alike or expected. And a dice.
+// word what it would say next, in place of an unknown one what it expects there. And a dice.
 
 import { unknown, worldsWords } from "../exhibits/crane_world.mjs";
 import { make } from "../exhibits/dom.mjs";
-import { megabytes } from "../exhibits/published.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 /** @import { Pass } from "./pass.mjs" */
-/** @typedef {{word: string, text: string, caret: number, act?: () => void}} Offer  what the text becomes
- *   with it, or what is done instead */
+/** @typedef {{word: string, text: string, caret: number}} Offer  what the text becomes with it */
 
 const MOST = 7; // words
-const NEAR = 6; // letters for each one that may differ
+const LEAST = 0.01; // share of a word that takes the place of an unknown one
 const TRIED = 10; // words whose every token is asked for
 const NARROW = 672; // px of a window in which the field has no room for it
 const LIST = "flow-suggest";
-
-/**
- * How many letters are to be changed, added, left out or swapped to make one word of another.
- * @param {string} a
- * @param {string} b
- */
-export function distance(a, b) {
-  /** @type {number[][]} */
-  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
-  for (let i = 1; i <= a.length; i++) {
-    rows[i] = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const other = Number(a[i - 1] !== b[j - 1]);
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      rows[i][j] = Math.min(
-        rows[i - 1][j] + 1,
-        rows[i][j - 1] + 1,
-        rows[i - 1][j - 1] + other,
-        swapped ? rows[i - 2][j - 2] + 1 : Infinity,
-      );
-    }
-  }
-  return rows[a.length][b.length];
-}
 
 /**
  * What of a text is to be written or replaced: the first word that is unknown, the word that the caret
@@ -60,11 +34,9 @@ export class Suggest {
    * @param {typeof PageModel} model
    * @param {HTMLInputElement} field
    * @param {string} first  the text with which it begins
-   * @param {HTMLElement} gpt2  asks whether a larger model should come, which knows all words
    * @param {(error: unknown) => void} complain
    */
-  constructor(model, field, first, gpt2, complain) {
-    this.gpt2 = gpt2;
+  constructor(model, field, first, complain) {
     this.model = model;
     this.field = field;
     this.complain = complain;
@@ -137,8 +109,7 @@ export class Suggest {
   }
 
   /** @param {Offer} offer */
-  take({ text, caret, act }) {
-    if (act) return act();
+  take({ text, caret }) {
     this.field.value = text;
     this.field.setSelectionRange(caret, caret);
     this.field.dispatchEvent(new Event("input"));
@@ -167,7 +138,7 @@ export class Suggest {
       const onpointerdown = (/** @type {Event} */ event) => event.preventDefault(); // the field keeps the focus
       return make("button", { ...of, onpointerdown, onclick: () => this.take(offer) }, offer.word);
     });
-    list.replaceChildren(...(instead ? [what] : []), ...pills);
+    list.replaceChildren(...(instead && pills.length ? [what] : []), ...pills);
     const at = offers.findIndex(({ word }) => word === kept);
     this.choose(at < 0 ? offers.length : at);
   }
@@ -238,25 +209,16 @@ export class Suggest {
       const longer = text.slice(0, start) + one + text.slice(end);
       return { word: one, text: longer, caret: start + one.length };
     };
-    const far = (/** @type {string} */ one) => distance(one, word.toLowerCase());
-    const most = Math.max(1, Math.floor(word.length / NEAR));
-    const alike = [...this.words().keys()].filter((one) => strange && far(one) <= most);
-    alike.sort((a, b) => far(a) - far(b));
-    if (alike.length) this.show(alike.map(put), word);
     const fits = (/** @type {string} */ one) => one !== word && (!grows || one.startsWith(word));
-    const ranked = (!grows || word) && (await this.ranked(text.slice(0, start), fits));
+    const before = text.slice(0, start);
+    const [first = ""] = before.match(/^\p{L}+/u) ?? [];
+    const { tokenizer } = this.model.present;
+    const [alone, inside] = [first, ` ${first}`].map((one) => tokenizer.encode(one).length);
+    const lead = strange && alone > inside ? ". " : ""; // no story begins so, but a sentence does
+    const ranked = (!grows || word) && (await this.ranked(lead + before, fits));
     if (ranked === null || round !== this.round || !this.open) return;
-    const all = (ranked || []).map(([one]) => one);
-    if (!grows) {
-      const both = [...new Set([...alike.slice(0, 2), ...all])];
-      const offers = /** @type {Offer[]} */ (both.slice(0, MOST).map(put));
-      if (strange && !this.gpt2.hidden) {
-        const word = `keep it: ask GPT-2 (${await megabytes()} MB, once)`;
-        if (round !== this.round || !this.open) return;
-        offers.push({ word, text, caret: end, act: () => this.gpt2.click() });
-      }
-      return this.show(offers, word);
-    }
+    const all = (ranked || []).filter(([, p]) => !strange || p >= LEAST).map(([one]) => one);
+    if (!grows) return this.show(all.slice(0, MOST).map(put), word);
     const begins = word && !this.words(!start).has(word); // and is no word yet
     const here = pass?.text === text.trimEnd() && end === text.length ? pass.next : [];
     const next = here

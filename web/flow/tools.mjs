@@ -18,6 +18,7 @@ import { Swap } from "./swap.mjs";
 import { Thumbs } from "./thumbs.mjs";
 import { tilesOf } from "./tiles.mjs";
 import { Tour } from "./tour.mjs";
+import { Unread } from "./unread.mjs";
 import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
@@ -49,7 +50,8 @@ export class Tools {
     this.learned = settings.learned ? new Learned(page) : null;
     this.versus = new Versus(model, state, stored, settings.chips ?? []);
     this.swap = new Swap(model, stage, { latest, begin, complain });
-    this.suggest = new Suggest(model, tour.field, tour.text, tour.gpt2, complain);
+    this.suggest = new Suggest(model, tour.field, tour.text, complain);
+    this.unread = new Unread(stage, tour.gpt2, tour.who);
     this.mine = settings.tensors && !sizes.llama ? new Mine(stage, complain) : null;
     this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
     this.patch = this.panels.patch;
