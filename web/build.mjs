@@ -18,6 +18,7 @@ const SCRIPTS = {
   base: "exhibits/base.mjs", // what all exhibits stand on, as `gpt2Base`
   flow: "flow/all.mjs", // the picture of the whole; what the next needs of it, as `gpt2Flow`
   deep: "flow/deep.mjs", // the levels below the whole, when somebody is near
+  beside: "flow/beside.mjs", // and what some pages have beside it
   scale: "scale/all.mjs",
   card: "card/all.mjs",
   live: "exhibits/all.mjs",
@@ -81,6 +82,7 @@ const HOW = {
   base: onEngine,
   flow,
   deep,
+  beside: deep,
   scale: onBase,
   card: onBase,
   live: onBase,
@@ -89,11 +91,16 @@ const HOW = {
   scaling: onBase,
 };
 
-// The shaders are text, whose comments and indentation no minifier removes.
-const shaders = {
-  name: "shaders",
-  transform: (code, id) =>
-    id.endsWith("/shaders.mjs") ? code.replace(/\n *(\/\/.*)?(?=\n)|(?<=\n) +/g, "") : null,
+// Shaders and styles are text, whose comments and blanks no minifier removes.
+const texts = {
+  name: "texts",
+  transform: (code, id) => {
+    if (id.endsWith("/shaders.mjs")) return code.replace(/\n *(\/\/.*)?(?=\n)|(?<=\n) +/g, "");
+    if (!id.endsWith("/deep_style.mjs")) return null;
+    return code
+      .replace(/^ *\/\/.*$/gm, "")
+      .replace(/(?<=[:;,{}]) +| +(?=[{}])|;(?= *\})|\n *|(?<=[ :,(])0(?=\.)/g, "");
+  },
 };
 
 for (const [name, entry] of Object.entries(SCRIPTS)) {
@@ -102,7 +109,7 @@ for (const [name, entry] of Object.entries(SCRIPTS)) {
     root: web,
     configFile: false,
     logLevel: "warn",
-    plugins: [shaders],
+    plugins: [texts],
     define,
     resolve: { alias },
     build: {

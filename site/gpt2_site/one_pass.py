@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
+import zlib
 from html import escape
 from importlib.resources import files
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from gpt2_edu import flops, load_tokenizer
 from gpt2_edu.analysis.published import published_runs
@@ -21,6 +27,11 @@ FIRST = 9  # numbers of a token's vector
 DIGITS = 4  # decimals that a page holds
 UNIT = 10**-DIGITS  # of attention weights, which are whole numbers there
 LIT = 0.5  # a unit of the MLP is lit above this
+EACH = 8  # of the weights that are drawn before the model is there: each eighth row and column
+STRENGTHS = 3  # of a colour there
+FULL = 2.5  # root mean squares: a weight as far from zero as this has the full colour (matrix.mjs)
+# As on the dark stage (deep_style.mjs): q, k, v, others, and what is below zero.
+INKS = {"q": 0x66ABDD, "k": 0xEE8F55, "v": 0x43B892, "plain": 0x8FB0D8, "minus": 0x8A8072}
 # The largest text of the first page on a phone, from the first paint; then the picture has it.
 WHO = (
     '<p class="soft flow-who">Crane World’s model answers ({parameters} parameters). '
@@ -59,12 +70,56 @@ def element(**more: Any) -> str:
     if more.get("tensors") == "folded":  # where the model is opened
         more["learned"] = learned()
     all_ = settings() | more
+    if "plays" in more:  # where its first frame is the first that a reader sees
+        all_["boxes"] = boxes()
     told = escape(json.dumps(all_, separators=(",", ":")))
     who = WHO.format(**all_) if "plays" in more else ""
     return (
         f'<gpt2-flow class="g2-live" data-stored data-settings="{told}">{who}'
         f'<div class="printed">{guesses_as_tables()}</div></gpt2-flow>'
     )
+
+
+def boxes() -> list[str]:
+    """Every matrix of a block as one picture, block by block, and the table of tokens."""
+    body = crane().transformer
+    pictures = []
+    for h in body.h:
+        q, k, v = h.attn.c_attn.weight.detach().chunk(3)
+        attention = [("q", q), ("k", k), ("v", v), ("v", h.attn.c_proj.weight.detach())]
+        first = [_inked(weight, role) for role, weight in attention]
+        lines = [torch.hstack(first), _inked(h.mlp.c_fc.weight.detach(), "plain")]
+        pictures.append(torch.vstack([*lines, _inked(h.mlp.c_proj.weight.detach().T, "plain")]))
+    return [png(picture) for picture in [*pictures, _inked(body.wte.weight.detach(), "plain")]]
+
+
+def _inked(weight: Tensor, role: str) -> Tensor:
+    """Colours of INKS and their strengths as numbers; inputs downwards, outputs to the right."""
+    strength = (weight.abs() / (FULL * weight.square().mean().sqrt())).clamp(max=1)
+    steps = (strength * STRENGTHS).round().long()
+    roles = list(INKS)
+    ink = torch.where(weight < 0, roles.index("minus"), roles.index(role))
+    colour = torch.where(steps > 0, ink * STRENGTHS + steps, 0)
+    return colour.T[::EACH, ::EACH]
+
+
+def png(picture: Tensor) -> str:
+    """Numbers of INKS as an address that holds the picture: sixteen colours, four bits a pixel."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        size, check = (struct.pack(">I", n) for n in (len(data), zlib.crc32(kind + data)))
+        return size + kind + data + check
+
+    high, wide = picture.shape
+    palette = b"".join(ink.to_bytes(3, "big") * STRENGTHS for ink in INKS.values())
+    alphas = bytes([0, *(255 * (1 + i) // STRENGTHS for _ in INKS for i in range(STRENGTHS))])
+    pairs = (16 * picture[:, ::2] + picture[:, 1::2]).tolist()
+    rows = b"".join(b"\0" + bytes(row) for row in pairs)
+    head = struct.pack(">IIBBBBB", wide, high, 4, 3, 0, 0, 0)
+    parts = [(b"IHDR", head), (b"PLTE", bytes(3) + palette), (b"tRNS", alphas)]
+    parts += [(b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")]
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
 
 def learned() -> dict[str, Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+from io import BytesIO
 
 import pytest
 import torch
+from PIL import Image
 
 from gpt2_edu import GPT2, load_tokenizer, trace
 from gpt2_site.chapters import chapters
@@ -70,6 +73,36 @@ def test_the_picture_holds_the_models_numbers(soup, passes, place):
 
 def settings(page) -> dict:
     return json.loads(page.select_one("gpt2-flow")["data-settings"])
+
+
+def test_the_boxes_hold_the_models_weights_before_it_is_there(soup):
+    """Each eighth row and column, as colours in three strengths."""
+    body = GPT2.from_pretrained("crane").transformer
+    shown = settings(soup("book/index"))["boxes"]
+    images = [
+        Image.open(BytesIO(base64.b64decode(one.partition(",")[2]))).convert("RGBA")
+        for one in shown
+    ]
+    assert [image.size for image in images] == [(64, 48)] * 3 + [(128, 16)]
+    block, plain, minus = body.h[1], (0x8F, 0xB0, 0xD8), (0x8A, 0x80, 0x72)
+    blue, green = (0x66, 0xAB, 0xDD), (0x43, 0xB8, 0x92)
+    q, v = (block.attn.c_attn.weight[n : n + 128] for n in (0, 256))
+    places = [
+        (q, (0, 0), blue),
+        (v, (32, 0), green),
+        (block.attn.c_proj.weight, (48, 0), green),
+        (block.mlp.c_fc.weight, (0, 16), plain),
+        (block.mlp.c_proj.weight.T, (0, 32), plain),
+    ]
+    every = [(images[1], *place) for place in places]
+    for image, weight, (x, y), ink in [*every, (images[3], body.wte.weight, (0, 0), plain)]:
+        full = 2.5 * weight.square().mean().sqrt()
+        for output, source in ((0, 0), (5, 9), (11, 3)):
+            value = weight[8 * output, 8 * source]
+            *colour, alpha = image.getpixel((x + output, y + source))
+            strength = (value.abs() / full).clamp(max=1).item()
+            assert alpha / 255 == pytest.approx(strength, abs=0.17)
+            assert not alpha or tuple(colour) == (ink if value > 0 else minus)
 
 
 def test_a_beginning_of_a_word_is_ended_as_the_model_would(site, soup):

@@ -114,9 +114,13 @@ def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
     trail = page.locator(".flow-crumbs").inner_text()
     assert trail.split(" › ") == ["model", "block 1", "head 1.0", "score ␣crane → ␣marsh"]
     until(page, "location.search.includes('place=1.0.6.3')")
-    for _ in seen:
-        page.locator("gpt2-flow .flow-crumbs button").last.press("Escape")
+    for level, _ in enumerate(seen):
+        page.keyboard.press("Escape")
+        page.wait_for_function(
+            "(n) => document.querySelectorAll('.flow-crumbs button').length === n", arg=2 - level
+        )
     until(page, "document.querySelectorAll('gpt2-flow .token').length === 7")
+    assert page.evaluate("document.activeElement.ariaLabel") == seen[0]  # what opened it
 
 
 def test_the_tour_leads_through_and_gives_back_what_was_there(opened):
@@ -336,13 +340,20 @@ def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address):
 def test_the_picture_stands_above_the_fold_and_the_ways_to_begin_are_side_by_side(opened, address):
     page = opened("robots.txt")
     wide = ["h1", ".pitch", "gpt2-flow input[type=text]", ".flow-picture", ".flow-play"]
-    for width, height, seen, rows in ((1280, 900, wide, 1), (390, 844, wide[:3], 2)):
+    for width, height, seen, rows in ((1280, 800, wide, 1), (390, 844, wide[:3], 2)):
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"{address}/{FRONT}")
         page.locator(READY).wait_for(timeout=WAIT)
         for selector in seen:
             box = page.locator(f"article {selector}").first.bounding_box()
             assert box and box["y"] + box["height"] <= height and box["x"] >= 0, selector
+        line = ".flow-result" if width < 700 else ".flow-controls"
+        edge = page.locator(line).bounding_box()["y"]
+        for room in page.locator(".room.opens").all():
+            box = room.bounding_box()
+            assert box["y"] + box["height"] < edge
+        if width < 700:
+            assert "ate 0.53" in page.locator(line).inner_text()
         boxes = [way.bounding_box() for way in page.locator(".begin a").all()]
         assert len(boxes) == 4 and len({box["y"] for box in boxes}) == rows
 

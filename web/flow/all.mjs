@@ -12,6 +12,7 @@ export * from "./place.mjs";
 export * from "./press.mjs";
 export * from "./ribbons.mjs";
 export * from "./tiles.mjs";
+export * from "./timetable.mjs";
 export * from "./whole.mjs";
 export * from "./writer.mjs";
 

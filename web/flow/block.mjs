@@ -3,15 +3,17 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { headOf, heat, lengthOf, normed, press, rowOf } from "./cells.mjs";
+import { headOf, heat, lengthOf, normed, press, rowOf, step } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { isLit } from "./pass.mjs";
 import { NORMS } from "./place.mjs";
 import { DRAWN } from "./ribbons.mjs";
+import { BLOCK } from "./timetable.mjs";
 import { colour } from "./whole.mjs";
 
 const NARROWEST = 82; // px of a map with its name
 const STRIP = 9; // px of a q, k or v
+const BELOW = 46; // px of the steps
 
 /**
  * The lengths of the followed token's vectors in a block.
@@ -41,7 +43,7 @@ export function lengthsOf({ tensor, tokens }, block, at) {
 
 /** @type {import("./scenes.mjs").Kind} */
 export function block(view) {
-  const { pass, place, width, at, cut, go, toggle, sizes } = view;
+  const { pass, place, width, at, cut, go, toggle, sizes, upTo } = view;
   const n = /** @type {number} */ (place.block);
   const { tokens, nHead, lens, weights } = pass;
   const T = tokens.length;
@@ -89,7 +91,9 @@ export function block(view) {
   const plus = (/** @type {number} */ where, /** @type {number[]} */ lengths) => {
     const [x, y] = wide ? [where, across] : [across, where];
     const [before, added, after] = lengths.map((length) => fixed(length, 2));
-    const told = known ? [`length ${before} → ${after}`, `by ${added} in another direction`] : [];
+    const told = known
+      ? [`adds a vector of length ${added},`, `${wayOf(lengths)}: ${before} → ${after}`]
+      : [];
     const [tx, ty] = wide ? [x, across + 26] : [across + 18, where + 5];
     return svg`<g class="plus chosen"><circle cx=${x} cy=${y} r="10"></circle>
       <path d="M${x - 5} ${y}h10M${x} ${y - 5}v10"></path></g>
@@ -173,7 +177,8 @@ export function block(view) {
     wide
       ? svg`<path class="detour" d="M${from} ${across + 6}V${deep}M${back} ${deep}H${to}V${across + 12}"></path>`
       : svg`<path class="detour" d="M${across + 6} ${from}H${deep}M${back} ${to - 16}V${to}H${across + 12}"></path>`;
-  const height = wide ? Math.max(mapsEnd + 16, 390) : end + 24;
+  const bottom = wide ? mapsEnd + 14 : end + 24; // of what a pass covers
+  const below = wide ? BELOW : 0;
   const middle = wide ? top + high / 2 - 20 : 0; // of the first row
   const spots = wide
     ? [44, plus1 + 60].map((x) => ({ x, y: middle, width: 62 }))
@@ -190,13 +195,34 @@ export function block(view) {
       ]
     : [];
   const stage = 2 * n;
+  const fieldEnd = wide ? field.x + many * cell : field.y + 150;
+  const stops = wide
+    ? [0, left - 8, left + (columns - 1) * each + map + 10, plus1 + 14, fieldEnd + 36, width]
+    : [0, top - above - 24, mapsEnd - 6, plus1 + 14, fieldEnd + 20, bottom];
+  const along = (/** @type {number} */ depth) => {
+    const part = Math.min(1, Math.max(0, depth - n - 1));
+    const i = BLOCK.findIndex(({ to }) => part <= to);
+    const from = i ? BLOCK[i - 1].to : 0;
+    return stops[i] + ((part - from) / (BLOCK[i].to - from)) * (stops[i + 1] - stops[i]);
+  };
+  const row = BLOCK.map(({ verb, to }, i) => {
+    const box = { x: stops[i], y: bottom + 8, width: stops[i + 1] - stops[i], first: !i };
+    return wide ? step(verb, box, () => upTo(n + 1 + to)) : nothing; // a phone has the slider
+  });
   return {
-    height,
+    height: bottom + below,
+    along,
+    vertical: !wide,
+    range: [n + 1, n + 2],
+    below,
+    ahead: svg`<path d=${wide ? `M12 ${across - 3}H${end}v6H12z` : `M${across - 3} 24V${end}h6V24z`}></path>
+      ${weights[n].map((_, head) => svg`<rect class="place" x=${placeOfMap(head)[0]} y=${placeOfMap(head)[1]} width=${map} height=${map}></rect>`)}
+      <rect class="place" x=${field.x} y=${field.y} width=${many * cell} height=${wide ? 144 : 150}></rect>`,
     body: svg`${detours}${bar(wide ? 12 : 24, plus1, stage)}${bar(plus1, plus2, stage + 1)}${bar(plus2, end, stage + 2)}
       ${word(wide ? 14 : 40, stage, "start")}${word(wide ? plus1 + 16 : plus1 + 40, stage + 1, "start")}${word(wide ? plus2 + 4 : plus2 + 40, stage + 2, "middle")}
       ${plus(plus1, known ? [known.before, known.attention, known.middle] : [])}
       ${plus(plus2, known ? [known.middle, known.mlp, known.after] : [])}
-      ${maps}${units.length ? mlp : nothing}${dials}`,
+      ${maps}${units.length ? mlp : nothing}${dials}${row}`,
     boxes: ({ head, mlp: toMlp, norm }) => {
       if (norm) return { ...spots[NORMS.indexOf(norm)], height: 60 };
       if (toMlp) return { x: field.x, y: field.y, width: many * cell, height: 150 };
@@ -221,6 +247,16 @@ export function block(view) {
     },
     says: says(pass, n, at, known),
   };
+}
+
+/**
+ * Where a vector points that is added, by the lengths before, of itself, and after.
+ * @param {number[]} lengths
+ */
+export function wayOf([before, added, after]) {
+  const along = (after ** 2 - before ** 2 - added ** 2) / (2 * before * added); // the cosine
+  const most = Math.abs(along) > 0.3 && Math.abs(along) < 0.7 ? "partly" : "mostly";
+  return `${most} ${Math.abs(along) <= 0.3 ? "sideways" : along > 0 ? "along it" : "against it"}`;
 }
 
 /**

@@ -58,20 +58,35 @@ export function heat(values, how) {
  *   `only`: why no other can be chosen
  */
 export function steps(names, chosen, { x, y, width, onPick, only }) {
-  const pick = (/** @type {number} */ i) => only || onPick(i);
   const each = width / names.length;
-  return names.map(
-    (
-      name,
-      i,
-    ) => svg`<g class=${i === chosen ? "step chosen" : "step"} role="button" data-rove="steps"
-      aria-pressed=${String(i === chosen)} tabindex=${i === chosen ? 0 : -1} aria-label=${name}
-      aria-disabled=${String(Boolean(only) && i !== chosen)}
-      @click=${() => pick(i)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => pick(i))}>
+  return names.map((name, i) => {
+    const box = {
+      x: x + i * each,
+      y,
+      width: each,
+      chosen: i === chosen,
+      first: i === chosen,
+      only,
+    };
+    return step(name, box, () => only || onPick(i));
+  });
+}
+
+/**
+ * One of them.
+ * @param {string} name
+ * @param {{x: number, y: number, width: number, chosen?: boolean, first: boolean, only?: string}} box
+ *   `first`: Tab stops there
+ * @param {() => void} pick
+ */
+export function step(name, { x, y, width, chosen = false, first, only }, pick) {
+  return svg`<g class=${chosen ? "step chosen" : "step"} role="button" data-rove="steps"
+      aria-pressed=${String(chosen)} tabindex=${first ? 0 : -1} aria-label=${name}
+      aria-disabled=${String(Boolean(only) && !chosen)}
+      @click=${pick} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, pick)}>
       <title>${only}</title>
-      <rect x=${x + i * each} y=${y} width=${each - 4} height="28" rx="5"></rect>
-      <text x=${x + (i + 0.5) * each - 2} y=${y + 19} text-anchor="middle">${name}</text></g>`,
-  );
+      <rect x=${x} y=${y} width=${width - 4} height="28" rx="5"></rect>
+      <text x=${x + width / 2 - 2} y=${y + 19} text-anchor="middle">${name}</text></g>`;
 }
 
 /**

@@ -5,18 +5,40 @@ import { make } from "../exhibits/dom.mjs";
 /** @import { Place } from "./place.mjs" */
 
 export class Crumbs {
-  /** @param {(place: Place) => void} go */
-  constructor(go) {
-    this.go = go;
+  /** @param {(place: Place) => void} way  to a place */
+  constructor(way) {
+    this.way = way;
     this.told = "";
+    /** @type {Map<string, string | null>} */
+    this.openers = new Map(); // of places: the names of what opened them
     this.element = make("nav", {
       class: "flow-crumbs",
       "aria-label": "where you are in the model",
     });
   }
 
-  focus() {
-    this.element.querySelector("button")?.focus({ preventScroll: true });
+  /**
+   * @param {string} to  address
+   * @param {import("../exhibits/state.mjs").State} state
+   */
+  go(to, state) {
+    const deeper = to.length > state.get("place").length;
+    if (deeper) this.openers.set(to, document.activeElement?.ariaLabel ?? null);
+    state.set({ place: to });
+  }
+
+  /**
+   * What had the focus is gone: what opened the place that was left has it, or the way out.
+   * @param {SVGElement} picture
+   * @param {string} left  address of a place
+   */
+  focus(picture, left) {
+    /** @type {(SVGElement | HTMLElement)[]} */
+    const all = [...picture.querySelectorAll(/** @type {"g"} */ ("[tabindex]"))];
+    const name = this.openers.get(left);
+    const opener = name && all.find((one) => one.getAttribute("aria-label") === name);
+    const out = this.element.querySelector("button") ?? all.find(({ tabIndex }) => !tabIndex);
+    (opener || out)?.focus({ preventScroll: true });
   }
 
   /** @param {{name: string, place: Place}[]} trail */
@@ -28,7 +50,7 @@ export class Crumbs {
     const nodes = trail.flatMap(({ name, place }, i) => [
       ...(i ? [" › "] : []),
       i < last
-        ? make("button", { type: "button", onclick: () => this.go(place) }, name)
+        ? make("button", { type: "button", onclick: () => this.way(place) }, name)
         : make("b", { "aria-current": "location" }, name),
     ]);
     this.element.hidden = !last; // it leads nowhere

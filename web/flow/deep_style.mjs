@@ -37,6 +37,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .cellbox.later { cursor: default; opacity: 0.55; }
 .flow-picture .cellbox.hidden rect { fill: var(--dim); opacity: 0.5; }
 .flow-picture .cellbox text { font-size: 12px; paint-order: stroke; stroke: var(--paper); stroke-width: 3px; stroke-opacity: 0.7; pointer-events: none; }
+.flow-picture .divides { font-size: 17px; font-weight: 600; }
 .flow-picture .row-frame, .flow-picture .chosen-cell { fill: none; stroke: var(--ink); stroke-width: 2; pointer-events: none; }
 .flow-picture .share { fill: var(--weights); transition: width 0.3s; }
 .flow-picture .axes { fill: none; stroke: var(--line); }
@@ -57,7 +58,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 `,
   // The operation of a head: each part in its turn (operation.mjs).
   `
-.flow-picture :is(.meets, .lands, .adds, .partial, .lights, .divides) { opacity: 0; pointer-events: none; }
+.flow-picture :is(.meets, .lands, .adds, .partial, .lights) { opacity: 0; pointer-events: none; }
 .op-mix .vector[style] .heat { opacity: calc(0.25 + 0.75 * var(--share)); }
 :is(.op-score, .op-scale, .op-mask) .heat.v, :is(.op-scale, .op-mask, .op-share, .op-mix) :is(.vector .q, .vector .k) { opacity: 0.35; }
 .op :is(.adds, .cellbox > *, .share) { transform-box: fill-box; transform-origin: 50% 50%; }
@@ -69,7 +70,6 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
   .op .lights { animation-name: flow-light; animation-duration: calc(1.2 * var(--turn)); }
   .op-score .cellbox { animation-name: flow-appear; animation-duration: 0.3s; animation-delay: calc((var(--i) + 1.7) * var(--turn)); }
   .op-score .cellbox:not(.own) { animation-delay: calc((var(--turns) + 1.5) * var(--turn) + var(--r) * 50ms); }
-  .op-scale .divides { animation-name: flow-divide; animation-duration: 1.2s; animation-delay: 0s; }
   .op-scale .cellbox > * { animation-name: flow-shrink; animation-duration: 0.5s; animation-delay: calc(1s * var(--i) / var(--turns)); }
   .op-mask .hidden > * { animation-name: flow-drop; animation-duration: 0.6s; animation-delay: calc((var(--i) + var(--r)) * 60ms); }
   .op-share .cellbox:not(.hidden) > rect { transform-origin: 50% 100%; animation-name: flow-grow; animation-duration: 0.8s; animation-delay: calc(var(--r) * 80ms); }
@@ -83,7 +83,6 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 @keyframes flow-land { 0% { opacity: 0; } 15%, 40% { opacity: 1; transform: none; } 95% { opacity: 0.8; transform: var(--to); } to { opacity: 0; transform: var(--to); } }
 @keyframes flow-light { 0%, to { opacity: 0; } 20%, 80% { opacity: 1; } }
 @keyframes flow-appear { from { opacity: 0; } }
-@keyframes flow-divide { from { opacity: 0; } 15%, 85% { opacity: 1; } to { opacity: 0; transform: translateX(var(--by)); } }
 @keyframes flow-shrink { 40% { transform: scale(0.5); } }
 @keyframes flow-drop { from { opacity: 0; transform: translateY(-90px); } }
 @keyframes flow-grow { from { transform: scale(0); } }
@@ -216,7 +215,6 @@ gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; padding: 0 1.1rem; fo
 `,
   // A matrix.
   `
-.flow-picture image { image-rendering: pixelated; }
 .flow-picture .aside { fill: var(--paper); fill-opacity: 0.55; pointer-events: none; }
 .flow-picture .blank { fill: var(--paper); }
 .flow-picture .mark { stroke: var(--ink); stroke-width: 2; }

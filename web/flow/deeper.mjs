@@ -1,7 +1,11 @@
-// Where the rest of the picture comes from: a module here, on a page a script (packed_deeper.mjs).
+// Where the rest of the picture comes from: modules here, on a page scripts (packed_deeper.mjs).
 
-/** @returns {Promise<import("./deep.mjs").Deep>} */
-export async function deeper() {
+/**
+ * @param {Record<string, any>} settings  that say what the page has beside the picture
+ * @returns {Promise<import("./deep.mjs").Deep>}
+ */
+export async function deeper({ tensors, giver }) {
   await import("./deep.mjs");
+  if (tensors || giver !== undefined) await import("./beside.mjs");
   return /** @type {any} */ (globalThis).gpt2Deep;
 }

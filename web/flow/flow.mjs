@@ -69,13 +69,11 @@ export function flow(page) {
   const tour = make("button", { class: "flow-tour-open", onclick }, "Take the tour");
   tour.append(make("span", {}, ": two minutes"));
   const lines = new Lines(page, strip, tour);
-  const change = (/** @type {string} */ text, /** @type {string} */ says) => {
-    lines.changed = { text, says };
-    begin({ text });
-  };
   if (settings.plays && !model.loaded?.own) {
-    const more = { passes: stored, field: strip.input, begin: change };
-    player.arrival = () => arrives(player, { ...more, warm: () => warm() });
+    const change = (/** @type {string} */ text, /** @type {string} */ says) =>
+      begin({ text: (lines.changed = { text, says }).text });
+    const more = { passes: stored, field: strip.input, begin: change, warm: () => warm() };
+    player.arrival = () => arrives(player, more);
   }
   const [above, under, below] = ["above", "under", "below"].map((name) =>
     make("div", { class: `flow-${name}` }),
@@ -83,7 +81,7 @@ export function flow(page) {
 
   /** What goes deeper than the whole, and what changes a pass: it comes when somebody is near. */
   const arrive = async () => {
-    deep ??= await deeper();
+    deep ??= await deeper(settings);
     stage.fly = deep.fly;
     if (tools) return tools;
     const forget = () => (answered = "");
@@ -113,7 +111,7 @@ export function flow(page) {
     player.stop();
     goes = true;
     if (tools) tools.hover = tools.sought = -1;
-    state.set({ place: addressOf(to) });
+    crumbs.go(addressOf(to), state);
   };
   const toggle = (/** @type {string} */ name) => {
     if (elsewhere()) return complain(pass?.only);
@@ -181,7 +179,9 @@ export function flow(page) {
       cut: cut(),
       sizes: model.loaded?.config ?? sizes,
       step: state.get("step"),
+      boxes: model.loaded?.own ? undefined : settings.boxes,
       setStep: (step) => state.set({ step }),
+      upTo: (depth) => player.upTo(depth),
       go,
       pick: (t) => state.set({ at: t }),
       exchange: (t) => void arrive().then(({ swap }) => swap.open(t), complain),
@@ -215,10 +215,10 @@ export function flow(page) {
     if (address !== before) stage.enter(element, !top, comes);
     texts.own(model.loaded?.from);
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
-    player.answer = lines.set(seen, how);
+    player.answer = lines.set(seen, how, scene.tells);
     player.result.classList.toggle("deep", !top);
     tools?.unread.set(top ? lines.unread : "", scene.knob);
-    const path = player.set(pass.nLayer, top, Boolean(llama) && !pass.only);
+    const path = player.set(pass.nLayer, Boolean(llama) && !pass.only);
     tour.hidden = !settings.passes || Boolean(model.loaded?.own);
     tools?.tour.set(pass);
     tools?.set(pass, here, at(), path);
@@ -226,7 +226,7 @@ export function flow(page) {
     const came = tools?.says(pass, at()) ?? "";
     const all = `${lines.unread} ${wrong}${came || outcome(pass, at())} ${pass.only ?? ""}`;
     say((scene.says ? `${came} ${scene.says}` : all).trim());
-    if (goes && document.activeElement === document.body) crumbs.focus(); // what had it is gone
+    if (goes && document.activeElement === document.body) crumbs.focus(stage.svg, before ?? "");
     if (goes) player.watch();
     goes = false;
   };
@@ -286,7 +286,7 @@ export function flow(page) {
       if (settings.tensors && !tools) await arrive().finally(() => unfold(latest));
       else if (!worded || !element.hasAttribute("data-new")) await unfold(latest); // unseen, it waits for them
       if (!latest()) return;
-      if (pass) await tools?.panels.set(pass, at(), latest);
+      if (pass) await tools?.panels?.set(pass, at(), latest);
       writer.next();
       if (!pass || !worded) return;
       const withWords = await deep?.wholeWords(model, pass);

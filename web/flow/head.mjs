@@ -14,7 +14,7 @@ const SHARE = STEPS.indexOf("share");
 const MOST = 12; // tokens that are shown
 const TELLS = [
   "score: q of the row times k of the column, 32 products and their sum",
-  "scale: the score, divided by √D",
+  "scale: each score divided by √32, the root of the head’s width",
   "mask: what comes later is −∞",
   "share: the softmax of each row, which sums to 1",
   "mix: the values, each times its share, summed",
@@ -174,8 +174,10 @@ export function head(view) {
     return svg`${body}${row < 0 ? nothing : flies}`;
   };
   const turns = shown.length;
-  const divides = svg`<text class="divides" x=${mx - 30} y=${my + (row + 0.5) * size + 5} style="--by:${turns * size}px">÷ √${D}</text>`;
+  const [dx, dy] = [mx + turns * size, my + turns * size + 20];
+  const divides = svg`<text class="divides" x=${dx} y=${dy} text-anchor="end">÷ √${D}</text>`;
   const bottom = known ? ym + high + 14 : my + shown.length * size + 20;
+  const told = TELLS[step].replace("32", String(D || "D"));
   const old = from ? ` ${from} older tokens are not drawn.` : "";
   return {
     height: Math.max(bottom, my + shown.length * size + 40),
@@ -214,7 +216,8 @@ export function head(view) {
       ? { count: STEPS.length, show: (nth) => nth < 0 || setStep(nth), ends: endsOf(turns) }
       : undefined,
     code: step ? "" : "q @ k.transpose(-2, -1)", // the division is the next step
-    says: `${TELLS[step].replace("32", String(D || "D"))}. ${look({ ...view, step }, values)}${old}`,
+    tells: wide ? undefined : told,
+    says: `${told}. ${look({ ...view, step }, values)}${old}`,
   };
 }
 

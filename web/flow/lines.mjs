@@ -55,9 +55,10 @@ export class Lines {
    * @param {Pass} pass  that is shown
    * @param {{at: number, top: boolean, other?: Pass | null, writes: boolean}} how  `top`: whether all
    *   of it is shown; `other`: what it is compared with; `writes`: its text goes on
+   * @param {string} [tells]  what is told instead
    * @returns {(Node | string)[]}  what comes next
    */
-  set(pass, { at, top, other, writes }) {
+  set(pass, { at, top, other, writes }, tells) {
     const { settings, state, input, says, legend, changed } = this;
     const { loaded } = this.model;
     const [run, { text }] = [state.get("run"), pass];
@@ -85,7 +86,8 @@ export class Lines {
     // What was written last; at first that would have all of it laid out.
     if (this.shown) input.scrollLeft = writes ? input.scrollWidth : 0;
     this.shown = true;
-    return this.unread ? [this.unread] : answerOf(pass, writes);
+    const first = tells ?? this.unread;
+    return first ? [first] : answerOf(pass, writes);
   }
 
   /** With its size, where a stored pass of it was seen or the present model does not know a word. */

@@ -1,6 +1,14 @@
-// On a page the rest of the picture is a script of its own.
+// On a page the rest of the picture is scripts of their own.
 
 import { script } from "../page.mjs";
 
-/** @returns {Promise<import("./deep.mjs").Deep>} */
-export const deeper = () => script("deep.js", () => /** @type {any} */ (globalThis).gpt2Deep);
+/**
+ * @param {Record<string, any>} settings  that say what the page has beside the picture
+ * @returns {Promise<import("./deep.mjs").Deep>}
+ */
+export async function deeper({ tensors, giver }) {
+  const all = /** @type {any} */ (globalThis);
+  const deep = script("deep.js", () => all.gpt2Deep);
+  if (tensors || giver !== undefined) await script("beside.js", () => all.gpt2Beside);
+  return deep;
+}

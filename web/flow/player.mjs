@@ -51,11 +51,7 @@ export class Player {
       type: "range",
       min: "0",
       "aria-label": "how far the pass has come",
-      oninput: () => {
-        this.stop();
-        const { value, max } = this.slider;
-        state.set({ station: value === max ? -1 : Number(value) });
-      },
+      oninput: () => this.upTo(this.way[Number(this.slider.value)].depth),
     });
     /** Its nodes stay: a page with :has() styles all of the picture again where nodes are exchanged. */
     this.told = Array.from({ length: 5 }, () => new Text());
@@ -79,6 +75,24 @@ export class Player {
     for (const button of this.buttons) button.textContent = button.dataset.is = does;
   }
 
+  /** The first and the last station of what is shown. */
+  get span() {
+    const [from, to] = this.stage.shown?.range ?? [0, Infinity];
+    return [this.reached(from) + 1, this.reached(to)];
+  }
+
+  /** The station at a depth, or the last before it. @param {number} depth */
+  reached(depth) {
+    return this.way.filter((one) => one.depth <= depth).length - 1;
+  }
+
+  /** The pass as far as a depth. @param {number} depth */
+  upTo(depth) {
+    this.stop();
+    const nth = this.reached(depth);
+    this.state.set({ station: nth < this.span[1] ? nth : -1 });
+  }
+
   stop() {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
@@ -100,21 +114,24 @@ export class Player {
    * @returns {Promise<boolean>}  whether it came to its end
    */
   async play(speed = 1, byItself = false) {
-    const { state, stage, way } = this;
-    if (still() && !stage.shown?.fills) {
+    const { state, stage, span } = this;
+    const { fills, range = [TEXT, Infinity] } = stage.shown ?? {};
+    if (still() && !fills) {
       const now = state.get("station");
-      state.set({ station: now === way.length - 2 ? -1 : now + 1 });
+      const next = now < span[0] || now > span[1] ? span[0] : now + 1;
+      state.set({ station: next < span[1] ? next : -1 });
       return false;
     }
     this.stop();
-    const fills = stage.shown?.fills;
     if (fills) {
       this.fill(fills);
       return false;
     }
-    if (state.get("place")) state.set({ place: "" });
+    if (!stage.shown?.range) state.set({ place: "" });
     this.byItself = byItself;
-    if (!(await this.sweep(TEXT, Infinity, speed, byItself ? stage.drop() : 0))) return false;
+    const [[from, to], pace] = [range, range[0] < 1 ? speed : speed / 2]; // a part goes slower
+    if (!(await this.sweep(from, to, pace, byItself ? stage.drop() : 0))) return false;
+    stage.showDepth(Infinity);
     state.set({ station: -1 });
     return true;
   }
@@ -170,7 +187,7 @@ export class Player {
    */
   tell(depth) {
     const { way, slider, stage } = this;
-    const at = Math.max(0, way.filter((one) => one.depth <= depth).length - 1);
+    const at = Math.max(0, this.reached(depth));
     slider.value = String(at);
     this.write(way[at]);
     const [where, verb] = happens(depth, this.nLayer);
@@ -235,25 +252,24 @@ export class Player {
   /**
    * What the state says, for a pass through so many blocks.
    * @param {number} nLayer
-   * @param {boolean} whole  whether the picture is that of the whole pass
    * @param {boolean} llama
    * @returns {string}  the tensor at which it is
    */
-  set(nLayer, whole, llama) {
+  set(nLayer, llama) {
     if (nLayer !== this.nLayer || llama !== this.llama) this.way = wayThrough(nLayer, llama);
     this.llama = llama;
     this.nLayer = nLayer;
     const { way, slider } = this;
-    const end = way.length - 1;
+    const [first, end] = this.span;
     const nth = this.state.get("station");
-    const at = nth < 0 ? end : Math.min(nth, end);
-    slider.max = String(end);
+    const at = nth < first || nth > end ? end : nth;
+    [slider.min, slider.max] = [first, end].map(String);
     const { along, fills } = this.stage.shown ?? {};
     for (const button of this.buttons) button.hidden = !along && !fills; // nothing is to be played
     slider.hidden = !along;
+    if (!this.began || fills) this.says.replaceChildren(...this.answer);
     if (!this.began) {
-      this.says.replaceChildren(...this.answer);
-      this.stage.showDepth(whole && at < end ? way[at].depth : Infinity);
+      this.stage.showDepth(at < end ? way[at].depth : Infinity);
       slider.value = String(at);
     }
     const shown = this.stage.shown?.path;

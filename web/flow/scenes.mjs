@@ -30,9 +30,11 @@ import { product } from "./product.mjs";
  * @property {(id: number) => string} [name]  of a token
  * @property {(tiles: import("./tiles.mjs").Tile[], view: View) => unknown} [weights]  what is in
  *   them, once somebody is near
+ * @property {string[]} [boxes]  the weights in few pixels, until they come
  * @property {number} step  of a head: score, scale, mask, share, mix
  * @property {number} hover  an output of a matrix; -1: none
  * @property {(step: number) => void} setStep
+ * @property {(depth: number) => void} upTo  show the pass as far as that
  * @property {(output: number, filled?: boolean) => void} setHover  `filled`: those behind it are still to come
  * @property {boolean} filling
  * @property {(place: Place) => void} go
@@ -50,9 +52,12 @@ import { product } from "./product.mjs";
  * @property {import("lit/html.js").TemplateResult} body
  * @property {(place: Place) => Box | null} boxes  where a deeper place lies in it
  * @property {string} [says]  in a sentence
+ * @property {string} [tells]  what stands at the edge of a phone's screen in place of the answer
  * @property {string} [path]  the tensor that it shows
  * @property {string} [code]  the part of that tensor's line that it shows, if not all of it
  * @property {((depth: number) => number)} [along]  px along the way; without it nothing is played
+ * @property {number[]} [range]  depths between which it is played, of a part of the whole
+ * @property {number} [below]  px at its end that a pass does not cover
  * @property {import("./pulses.mjs").Bead[]} [beads]
  * @property {number} [nLayer]  blocks that the beads run through
  * @property {() => Map<string, import("./camera.mjs").Square>} [squares]  weights, by block, head,

@@ -31,7 +31,6 @@ export class Stage {
     this.veil = make("div", { class: "flow-veil", "aria-hidden": "true", hidden: true }, clip);
     this.element = make("div", { class: "flow-stage bare" }, this.svg, this.veil);
     this.pulses = new Pulses(this.element);
-    this.svg.addEventListener("keydown", (event) => this.rove(event));
     /** @type {Scene | null} */
     this.shown = null;
     this.depth = Infinity; // how far the pass has come; Infinity: to the end
@@ -104,6 +103,7 @@ export class Stage {
     this.svg.style.height = `${scene.height}px`;
     this.element.classList.remove("bare");
     this.element.classList.toggle("turned", Boolean(scene.vertical));
+    this.veil.style.bottom = scene.below ? `${scene.below}px` : "";
     const before = this.shown;
     this.width = width;
     this.shown = scene;
@@ -116,24 +116,6 @@ export class Stage {
     else if (before?.along && scene.along) this.turn(words);
     this.pulses.fill(scene.beads ?? [], scene.nLayer ?? 0);
     this.showDepth(this.depth);
-  }
-
-  /**
-   * Among things of a kind the arrow keys go on: they are one stop for Tab.
-   * @param {KeyboardEvent} event
-   */
-  rove(event) {
-    const from = /** @type {SVGElement} */ (event.target);
-    const kind = from.dataset.rove;
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!kind || !step) return;
-    event.preventDefault();
-    const all = /** @type {SVGElement[]} */ ([
-      ...this.scene.querySelectorAll(`[data-rove=${kind}]`),
-    ]);
-    const to = all[(all.indexOf(from) + step + all.length) % all.length];
-    for (const one of all) one.tabIndex = one === to ? 0 : -1;
-    to.focus({ preventScroll: true });
   }
 
   /**

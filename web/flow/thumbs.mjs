@@ -147,6 +147,7 @@ export class Thumbs {
       this.due.delete(name);
     }
     this.makes = false;
+    this.picture.classList.toggle("sharp", this.images.size > 0);
   }
 
   /**
@@ -156,7 +157,11 @@ export class Thumbs {
    */
   draw(tiles, { pass, at, go, colour }, looked) {
     const { model } = this;
-    if (pass.only || !model.coming) return nothing; // these are not its weights, or nobody is near
+    if (pass.only) {
+      const { x, y } = /** @type {Tile} */ (tiles.find(({ block }) => block === 0));
+      return svg`<text class="part" x=${x} y=${y + 96}>Each box is as large as its matrix; the weights are not stored here.</text>`;
+    }
+    if (!model.coming) return nothing; // nobody is near
     const config = model.loaded?.config;
     if (!config) {
       model.ready().then(this.repaint, () => {});

@@ -118,6 +118,19 @@ export function sides({ x, y, width: w, height: h }, deep) {
 }
 
 /**
+ * Their weights in few pixels, until they come: a picture for each block, and one for the last table.
+ * @param {Tile[]} tiles
+ * @param {string[]} pictures
+ */
+export function faint(tiles, pictures) {
+  return pictures.map((href, n) => {
+    const own = tiles.filter(({ block = pictures.length - 1 }) => block === n);
+    const [{ x, y }, end] = [own[0], (own[0].block === undefined ? own[0] : own.at(-1)) ?? own[0]];
+    return svg`<image class="faint" href=${href} x=${x} y=${y} width=${end.x + end.width - x} height=${end.y + end.height - y} preserveAspectRatio="none"></image>`;
+  });
+}
+
+/**
  * They stand there as bricks, with their names.
  * @param {ReturnType<typeof tilesOf>} all
  */

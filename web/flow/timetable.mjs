@@ -19,13 +19,13 @@ export function happens(depth, nLayer) {
   const n = Math.floor(depth) - 1;
   if (depth <= 1) return ["", "look up"];
   if (n >= nLayer) return ["", "choose"];
-  const verb = BLOCK.find(({ to }) => depth - n - 1 <= to)?.verb ?? "";
+  const verb = BLOCK.find(({ to }) => depth <= n + 1 + to)?.verb ?? "";
   return [`block ${n}: `, verb];
 }
 
 /** The five verbs: milliseconds, and how far the pass is at their end. Within a block, 0 to 1. */
 const LOOK_UP = 700;
-const BLOCK = [
+export const BLOCK = [
   { verb: "copy", to: 0.08, takes: 300 },
   { verb: "gather", to: 0.45, takes: 900 },
   { verb: "write", to: 0.61, takes: 400 },

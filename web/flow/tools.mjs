@@ -4,15 +4,12 @@ import { bugChoice, NAMES, throughBug } from "./bug.mjs";
 import { cutSays } from "./cut_says.mjs";
 import { Dart } from "./dart.mjs";
 import { editsOf, Hand } from "./by_hand.mjs";
-import { Learned } from "./learned.mjs";
-import { Mine } from "./mine.mjs";
-import { panels } from "./panels.mjs";
 import { Layout } from "./layout.mjs";
 import { Shelf } from "./parts.mjs";
 import { addressOf, levelOf } from "./place.mjs";
 import { readPass } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
-import { lightens } from "./light.mjs";
+import { lightens, roves } from "./light.mjs";
 import { Suggest } from "./suggest.mjs";
 import { Swap } from "./swap.mjs";
 import { Thumbs } from "./thumbs.mjs";
@@ -47,24 +44,29 @@ export class Tools {
     this.complain = complain;
     this.shelf = new Shelf(model);
     this.hand = new Hand(state, sizes);
-    this.learned = settings.learned ? new Learned(page) : null;
+    const beside = /** @type {import("./beside.mjs").Beside | undefined} */ (
+      /** @type {any} */ (globalThis).gpt2Beside
+    );
+    this.learned = (beside && settings.learned && new beside.Learned(page)) || null;
     this.versus = new Versus(model, state, stored, settings.chips ?? []);
     this.swap = new Swap(model, stage, { latest, begin, complain });
     this.suggest = new Suggest(model, tour.field, tour.text, complain);
     this.unread = new Unread(stage, tour.gpt2, tour.who);
-    this.mine = settings.tensors && !sizes.llama ? new Mine(stage, complain) : null;
-    this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
-    this.patch = this.panels.patch;
+    this.mine =
+      (beside && settings.tensors && !sizes.llama && new beside.Mine(stage, complain)) || null;
+    this.panels = beside?.panels(page, { switches: () => ({ headsOff: cut() }), forget });
+    this.patch = this.panels?.patch ?? null;
     this.bugs = bugChoice(state);
     this.dart = new Dart(state, sizes.llama ? "" : ", bugs");
     if (!sizes.llama) this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
     this.thumbs = new Thumbs(model, repaint, tour.stage.svg);
     lightens(tour.stage.svg);
+    roves(tour.stage.svg);
     const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
     this.above = texts;
     this.under = [this.versus.element, this.hand.element, this.dart.element];
-    this.below = [...(this.mine ? [this.mine.element] : []), ...this.panels.nodes];
+    this.below = [...(this.mine ? [this.mine.element] : []), ...(this.panels?.nodes ?? [])];
     /** @type {{of: string, pass: Pass} | null} */
     this.clean = null; // the last pass without a number set by hand
     /** @type {{of: string, shares: Float64Array} | null} */

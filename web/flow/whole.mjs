@@ -9,7 +9,7 @@ import { press } from "./press.mjs";
 import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
-import { bricks, sides, tilesOf } from "./tiles.mjs";
+import { bricks, faint, sides, tilesOf } from "./tiles.mjs";
 import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
 import { wayThrough } from "./way.mjs";
 
@@ -201,7 +201,7 @@ export function whole(view) {
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${stream}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${view.weights?.(weights.tiles, view)}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${stream}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);

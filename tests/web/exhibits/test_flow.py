@@ -457,7 +457,50 @@ def test_a_block_names_its_parts_and_has_rows_of_one_length(picture, width):
     )
     assert len({tops.count(top) for top in tops}) == 1, tops
     lengths = shown.element.locator(".length").all_text_contents()
-    assert len(lengths) == 4 and lengths[1].endswith(" in another direction")
+    assert len(lengths) == 4 and lengths[0].startswith("adds a vector of length 30.88,")
+    assert lengths[1] == "mostly sideways: 69.98 → 75.04"
+
+
+def test_a_block_is_played_step_by_step(picture):
+    shown = picture(query={"place": "1"}, context={"reduced_motion": "reduce"})
+    slider, line, veil = (
+        shown.ready().element.locator(part)
+        for part in (".flow-controls input", ".flow-line", ".flow-veil")
+    )
+    names = ("min", "value", "max")
+    assert [slider.get_attribute("min"), slider.input_value()] == ["20", "35"] and veil.is_hidden()
+    shown.element.get_by_role("button", name="play", exact=True).click()
+    assert [slider.evaluate(f"e => e.{name}") for name in names] == ["20", "20", "35"]
+    assert "h.1.ln_1" in line.text_content() and veil.is_visible()
+    steps = shown.element.locator(".step")
+    assert steps.all_text_contents() == ["copy", "gather", "write", "think", "write"]
+    x = "e => new DOMMatrix(e.style.transform).e"
+    edges = [".map .frame", ".map .frame", ".plus circle"]
+    for nth, (told, last) in enumerate(
+        zip(["attn.v", "attn.out", "resid_mid"], edges, strict=True)
+    ):
+        steps.nth(nth).press("Enter")
+        assert f"h.1.{told}" in shown.ready().element.locator(".flow-line").text_content()
+        box = shown.element.locator(last).nth(3 * (nth == 1)).evaluate("e => e.getBBox().x")
+        assert (veil.evaluate(x) < box) == (nth == 0), told
+    steps.last.press("Enter")
+    assert shown.ready().element.locator(".flow-veil").is_hidden()
+
+
+def test_a_block_that_is_played_names_its_steps(picture):
+    moves = {"reduced_motion": "no-preference"}
+    shown = picture(query={"place": "1"}, context=moves)
+    shown.element.evaluate("""e => {
+      window.said = [];
+      const veil = e.querySelector(".flow-veil");
+      new MutationObserver(() => said.push(veil.dataset.says)).observe(veil, { attributes: true });
+    }""")
+    shown.element.get_by_role("button", name="play", exact=True).click()
+    shown.page.wait_for_function("said.length > 2 && said.at(-1) === ''")
+    said = shown.page.evaluate("said.filter((one, i) => one && one !== said[i - 1])")
+    verbs = ("copy", "gather", "write", "think", "write")
+    assert said == [f"block 1: {verb}" for verb in verbs]
+    assert "place=1" in shown.query
 
 
 @pytest.mark.thorough
@@ -707,6 +750,16 @@ def test_a_head_that_is_played_goes_through_its_steps(picture):
     assert shown.page.evaluate(flies, "partial") == 7
     shown.page.wait_for_selector(".flow-play[data-is=play]")
     assert "mix: the values, each times its share" in shown.sentence
+
+
+def test_on_a_phone_a_heads_step_is_told_at_the_edge_of_the_screen(picture):
+    query = {"place": "1.0", "step": "1"}
+    shown = picture(query=query, context={"viewport": {"width": 390, "height": 844}})
+    told = "scale: each score divided by √32, the root of the head’s width"
+    assert shown.sentence.startswith(f"{told}. ")
+    assert shown.element.locator(".flow-result > p").inner_text() == told
+    shown.element.locator(".flow-crumbs button").last.click()
+    assert "ate 0.53" in shown.ready().element.locator(".flow-result > p").inner_text()
 
 
 @pytest.mark.thorough
