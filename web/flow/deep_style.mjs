@@ -213,6 +213,20 @@ gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; padding: 0 1.1rem; fo
 .flow-forks button { border: 0 !important; text-align: left; min-height: 0 !important; color: var(--quiet); }
 .flow-forks mark { background: none; color: var(--ink); border-bottom: 2px solid var(--line); }
 `,
+  // What is larger than its frame; its numbers lie over it.
+  `
+.flow-zoom { position: absolute; z-index: 2; right: 10px; bottom: 32px; display: flex; gap: 0.3rem; align-items: center; font: 12px/1.3 system-ui, sans-serif; color: var(--quiet); }
+gpt2-flow.g2-live .flow-zoom button { min-width: 2rem; min-height: 1.75rem; padding: 0; font: 600 1rem/1 system-ui, sans-serif; background: var(--glass); }
+.flow-zoom span:not(:empty) { padding: 0.2rem 0.5rem; background: var(--glass); border-radius: 4px; }
+.turned .flow-zoom { bottom: 2px; }
+.plays .flow-zoom, .zoomed :is(.flow-knob, .flow-pulses, .flow-unread) { visibility: hidden; }
+.zoomed :is(.glow, .shine) { display: none; }
+.zoomed .tile-part { stroke: none !important; }
+.zoomed .flow-picture { cursor: grab; touch-action: none; }
+.flow-numbers { position: absolute; inset: 0; pointer-events: none; font-size: 12px !important; font-variant-numeric: tabular-nums; }
+.flow-numbers .ground { fill: #2b3845; }
+.flow-numbers text { paint-order: stroke; stroke: #0a0e13; stroke-width: 3px; stroke-opacity: 0.6; }
+`,
   // A matrix.
   `
 .flow-picture .aside { fill: var(--paper); fill-opacity: 0.55; pointer-events: none; }

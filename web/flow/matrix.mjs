@@ -57,7 +57,7 @@ export function imageOf(weight, height, inks, turned = false) {
  * The weight that has the full colour.
  * @param {Float32Array} weight
  */
-function fullColour(weight) {
+export function fullColour(weight) {
   return 2.5 * Math.sqrt(weight.reduce((sum, w) => sum + w * w, 0) / weight.length) || 1;
 }
 

@@ -90,6 +90,8 @@ export class Thumbs {
     /** @type {Map<string, () => string>} */
     this.due = new Map(); // images that are to be made
     this.makes = false;
+    /** @type {Piece[]} */
+    this.pieces = []; // that are drawn
     /** @type {unknown} */
     this.of = null; // the model that they are of
   }
@@ -167,7 +169,7 @@ export class Thumbs {
       model.ready().then(this.repaint, () => {});
       return nothing;
     }
-    const pieces = tiles.flatMap((tile) => piecesOf(tile, config));
+    const pieces = (this.pieces = tiles.flatMap((tile) => piecesOf(tile, config)));
     this.fetch(tiles).then((other) => other && this.repaint());
     const { nLayer } = config;
     const table = tableOf(config).replace("transformer.", "");

@@ -16,6 +16,7 @@ import { Thumbs } from "./thumbs.mjs";
 import { tilesOf } from "./tiles.mjs";
 import { Tour } from "./tour.mjs";
 import { Unread } from "./unread.mjs";
+import { Zoom } from "./zoom.mjs";
 import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
@@ -61,6 +62,7 @@ export class Tools {
     if (!sizes.llama) this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
     this.thumbs = new Thumbs(model, repaint, tour.stage.svg);
+    this.zoom = new Zoom(tour.stage, this.thumbs);
     lightens(tour.stage.svg);
     roves(tour.stage.svg);
     const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
@@ -238,6 +240,7 @@ export class Tools {
     const whole = !levelOf(place);
     const touched = Boolean(this.bug || this.cut().length || this.cells(pass.ids.length).length);
     this.thumbs.make();
+    this.zoom.set(whole && !pass.only);
     this.bugs.set();
     this.mine?.set(path);
     this.learned?.set();

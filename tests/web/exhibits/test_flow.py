@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -473,7 +474,8 @@ def test_a_block_is_played_step_by_step(picture):
     assert [slider.evaluate(f"e => e.{name}") for name in names] == ["20", "20", "35"]
     assert "h.1.ln_1" in line.text_content() and veil.is_visible()
     steps = shown.element.locator(".step")
-    assert steps.all_text_contents() == ["copy", "gather", "write", "think", "write"]
+    named = steps.locator("text").all_text_contents()
+    assert named == ["copy", "gather", "write", "think", "write"]
     x = "e => new DOMMatrix(e.style.transform).e"
     edges = [".map .frame", ".map .frame", ".plus circle"]
     for nth, (told, last) in enumerate(
@@ -820,6 +822,39 @@ def test_every_matrix_stands_below_the_whole_and_opens(picture, crane, width):
     assert f"Output {logits.argmax()}, ␣ate at ␣crane" in shown.sentence
     figure = shown.element.locator(".figure").last.text_content()
     assert figure == f"{logits.max():.2f}"
+
+
+def test_one_can_zoom_from_the_whole_to_each_weight(picture, crane):
+    """With Ctrl and the wheel, so that the page still scrolls; and back by a key."""
+    shown = picture()
+    shown.element.hover()
+    made = "document.querySelectorAll('.flow-picture image[href]').length === 20"
+    shown.page.wait_for_function(made)
+    image = shown.element.locator("[data-weights='h.1.mlp.c_fc']")
+    turn = """(e, [many, ctrlKey]) => {
+      const { x, y, width, height } = e.getBoundingClientRect();
+      const [clientX, clientY] = [x + width / 2, y + height / 2];
+      const how = { deltaY: -100, ctrlKey, clientX, clientY, bubbles: true, cancelable: true };
+      return Array.from({ length: many }, () => !e.dispatchEvent(new WheelEvent("wheel", how)));
+    }"""
+    whole = shown.element.locator(".flow-picture").get_attribute("viewBox")
+    assert not any(image.evaluate(turn, [2, False]))
+    assert shown.element.locator(".flow-picture").get_attribute("viewBox") == whole
+    assert all(image.evaluate(turn, [14, True]))
+    numbers = shown.element.locator(".flow-numbers text")
+    numbers.first.wait_for()
+    told = shown.element.locator(".flow-zoom span").inner_text()
+    name, *ends = re.findall(r"^\S+(?=:)|\d+(?! of)", told.replace("h.1.mlp.c_fc", "c_fc", 1))
+    first, last, begin, end = map(int, ends)
+    assert name == "c_fc"
+    weight = crane.model.transformer.h[1].mlp.c_fc.weight[first : last + 1, begin : end + 1]
+    texts = numbers.all_text_contents()
+    assert 20 < len(texts) == weight.numel()
+    found = [float(text.replace("−", "-")) for text in texts]
+    assert found == pytest.approx(weight.flatten().tolist(), abs=0.00501)
+    shown.element.get_by_role("button", name="zoom out").press("0")
+    assert shown.element.locator(".flow-picture").get_attribute("viewBox") == whole
+    assert numbers.count() == 0 and "place" not in shown.query
 
 
 @pytest.mark.thorough
