@@ -23,7 +23,7 @@ LIMITS = {  # kB
     "train": 16,
     "runs": 37,
     "base": 12,
-    "flow": 27,  # with each unit of an MLP, and light
+    "flow": 28,  # with each unit of an MLP, and light
     "deep": 42,  # with the words that are offered while one types
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned
     "scale": 9,

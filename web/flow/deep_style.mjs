@@ -106,8 +106,10 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
   // Words that are offered: while one types, and in place of a token.
   `
 .flow-field { position: relative; }
-.suggests > .flow-examples > :not(#flow-suggest, .flow-more), #flow-suggest:empty { display: none !important; }
-.g2-live .flow-examples #flow-suggest { flex: 1; flex-wrap: nowrap; }
+.suggests > .flow-examples { position: relative; }
+.suggests > .flow-examples > :not(#flow-suggest, .flow-more) { visibility: hidden; } /* its room stays */
+.g2-live .flow-examples #flow-suggest { position: absolute; inset: 0 4rem auto 0; flex-wrap: nowrap; }
+#flow-suggest:empty { display: none !important; }
 gpt2-flow.g2-live #flow-suggest button { font: 600 0.9rem system-ui, sans-serif; }
 gpt2-flow.g2-live #flow-suggest [aria-selected="true"] { color: var(--paper); background: var(--g2-accent, var(--bird)); }
 .flow-ghost { position: absolute; left: 0; top: 0; padding: 0 calc(0.6rem + 1px); font-size: 1rem; line-height: 2.75rem; white-space: pre; color: var(--quiet); pointer-events: none; }
