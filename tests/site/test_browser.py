@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from gpt2_site.chapters import find
+from tests.site.test_exhibits import ON_A_PHONE, SHIFTS, come
 from tests.site.waiting import OPEN, until, wake
 
 pytestmark = pytest.mark.browser
@@ -139,6 +140,7 @@ def overflowing(page: Page) -> list[str]:
 def tab(browser: Browser) -> Iterator[Page]:
     # Reduced motion: nothing fades in, so colours are what they will be.
     page = browser.new_context(color_scheme="light", reduced_motion="reduce").new_page()
+    page.add_init_script(SHIFTS)
     yield page
     page.context.close()
 
@@ -166,17 +168,21 @@ def heard(tab: Page, address: str) -> Iterator[list[str]]:
 
 
 def test_page_asks_no_other_host_fits_and_keeps_nobody_out(tab, heard, address, page_name, theme):
-    tab.set_viewport_size({"width": 1280, "height": 900})
+    widths = (390, 1280) if page_name in ON_A_PHONE else (1280, 390)
+    tab.set_viewport_size({"width": widths[0], "height": 900})
     tab.emulate_media(color_scheme=theme)
-    tab.goto(f"{address}/{page_name}.html", wait_until="load")
+    if page_name in ON_A_PHONE:
+        come(tab, f"{address}/{page_name}.html")
+    else:
+        tab.goto(f"{address}/{page_name}.html", wait_until="load")
     assert tab.evaluate("document.documentElement.dataset.theme") == theme
     wake(tab)  # else pictures that wake a moment later are not looked at
     until(tab, SETTLED)
-    for width in (1280, 390):
+    for width in widths:
         tab.set_viewport_size({"width": width, "height": 900})
         assert overflowing(tab) == []
         assert tab.evaluate(PARTED) == []
-    until(tab, FOCUSABLE)
+        until(tab, FOCUSABLE)
     assert tab.evaluate(PALE)["pale"] == []
     assert barriers(tab) == []  # the last, as it thins the page out
     assert heard == []
