@@ -130,7 +130,7 @@ def see(page: Page, hidden: bool) -> None:
     )
 
 
-# Go, save at the first report, and wait for the next; the step that is stored.
+# Go, and save at the first report only, also where the run ends before the page does.
 SAVE = """async () => {
   const past = async (step) => {
     while (!(heard.report.at(-1)?.step > step)) await new Promise((done) => setTimeout(done));
@@ -138,6 +138,7 @@ SAVE = """async () => {
   await run.go();
   await past(0);
   const { step } = await run.save();
+  run.save = async () => {};
   await past(step);
   return step;
 }"""
