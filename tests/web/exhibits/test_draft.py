@@ -58,12 +58,10 @@ def shown_draft(exhibit):
 
 def fates(shown) -> list[list[tuple[str, str]]]:
     """The tokens of each pass that is shown, and what becomes of them."""
-    return [
-        [(cell.locator("b").inner_text(), cell.get_attribute("class")) for cell in one.all()]
-        for one in (
-            row.locator("button") for row in shown.ready().element.locator(".passes li").all()
-        )
-    ]
+    read = "cell => [cell.querySelector('b').innerText, cell.className]"
+    rows = f"rows => rows.map((row) => [...row.querySelectorAll('button')].map({read}))"
+    passes = shown.ready().element.locator(".passes li").evaluate_all(rows)
+    return [[tuple(cell) for cell in cells] for cells in passes]
 
 
 def expected(rounds: list[dict[str, Any]]) -> list[list[tuple[str, str]]]:

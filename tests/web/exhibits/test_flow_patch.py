@@ -26,9 +26,9 @@ def given(crane, text, giver, stage, back=0, without=()):
 
 def bars(shown) -> dict[str, float]:
     found = {}
-    for bar in shown.ready().element.locator(".next").all():
-        name, p = (bar.locator(part).text_content() for part in (".name", ".p"))
-        rest = bar.locator(".rest").text_content()
+    read = "bar => ['.name', '.p', '.rest'].map((part) => bar.querySelector(part).textContent)"
+    bars = shown.ready().element.locator(".next").evaluate_all(f"bars => bars.map({read})")
+    for name, p, rest in bars:
         found[name.removesuffix(rest)] = float(p.removeprefix("< "))
     return found
 
