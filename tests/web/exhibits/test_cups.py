@@ -55,18 +55,14 @@ def press(shown, name: str):
 
 def rows(shown, way: str) -> list[tuple[str, str, str, list[float]]]:
     """Of each token of an answer: the swap, what the model says, where the ball is, the bars."""
-    found = shown.ready().element.locator(f".cup-rows.{way} li").all()
-    return [
-        (
-            row.locator("b").inner_text(),
-            "".join(row.locator(".said").all_inner_texts()),
-            "".join(row.locator(".truth").all_inner_texts()),
-            row.locator("i").evaluate_all(
-                "bars => bars.map((bar) => Number(bar.style.getPropertyValue('--p')))"
-            ),
-        )
-        for row in found
-    ]
+    read = """rows => rows.map((row) => {
+      const all = (selector, of) => [...row.querySelectorAll(selector)].map(of);
+      const text = (selector) => all(selector, (one) => one.innerText).join("");
+      const bars = all("i", (bar) => Number(bar.style.getPropertyValue("--p")));
+      return [text("b"), text(".said"), text(".truth"), bars];
+    })"""
+    found = shown.ready().element.locator(f".cup-rows.{way} li").evaluate_all(read)
+    return [tuple(row) for row in found]
 
 
 def agree(shown, game: cups.Game) -> None:
