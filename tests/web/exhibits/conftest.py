@@ -90,6 +90,17 @@ READY = """async (element, wait) => {
 }"""
 
 
+# Once a page has its modules.
+AWAKE = """async ([name, wait]) => {
+  for (const begin = performance.now(); performance.now() - begin < wait; ) {
+    const { state } = document.querySelector(name).dataset;
+    if (["ready", "stale", "failed"].includes(state)) return state;
+    await new Promise((done) => setTimeout(done, 5));
+  }
+  return "not awake";
+}"""
+
+
 # With its table shown.
 STANDS = """async (element, wait) => {
   const fold = element.querySelector("details.as-table");
@@ -352,9 +363,9 @@ def exhibit(pages: Pages) -> Iterator[Callable[..., Shown]]:
         page = pages.of(context or {})
         page.mouse.move(0, 0)
         page.goto(pages.put(kind, settings, query))
-        page.wait_for_selector(f"gpt2-{kind}[data-state]", timeout=WAIT)
-        shown = Shown(page, page.locator(f"gpt2-{kind}")).ready()
-        assert shown.state == "ready", shown.element.inner_text()
+        shown = Shown(page, page.locator(f"gpt2-{kind}"))
+        state = page.evaluate(AWAKE, [f"gpt2-{kind}", WAIT])
+        assert state == "ready", shown.element.inner_text()
         return shown
 
     yield show
