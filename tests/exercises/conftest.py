@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from gpt2_edu.exercises import calling, checking, parts
+from gpt2_edu.exercises import calling, checking, parts, repairing
 
 
 def missing_names(exercise, mistake) -> set[str]:
@@ -24,6 +24,14 @@ def default_interrupts():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before or signal.default_int_handler)
+
+
+@pytest.fixture
+def no_search(monkeypatch):
+    """Without the search for two mistakes, or for one change: test_explanations.py and
+    test_repairing.py have it, and it takes seconds."""
+    monkeypatch.setattr(checking, "_two_mistakes", lambda *_: None)
+    monkeypatch.setattr(repairing, "SECONDS", 0)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import torch
 import gpt2_edu
 from gpt2_edu import GPT2, crane, generate, load_tokenizer, stream, trace
 from gpt2_edu.analysis.heads import attention_statistics
-from gpt2_edu.exercises import build, checking, my_gpt2, repairing
+from gpt2_edu.exercises import build, checking, my_gpt2
 from gpt2_edu.exercises.checking import examine_with
 from gpt2_edu.exercises.exercise import Exercise, changed, find_step, steps
 from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
@@ -34,14 +34,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
     return tmp_path
-
-
-@pytest.fixture
-def no_search(monkeypatch):
-    """Without the search for two mistakes, or for one change: test_explanations.py and
-    test_repairing.py have it, and it takes seconds."""
-    monkeypatch.setattr(checking, "_two_mistakes", lambda *_: None)
-    monkeypatch.setattr(repairing, "SECONDS", 0)
 
 
 @pytest.fixture(params=steps())

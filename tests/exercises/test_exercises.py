@@ -165,24 +165,26 @@ def leaves(x, gamma, beta, eps=1e-5):
     [
         (3, "This is an int, not a function"),
         (torch.nn.LayerNorm, "This is a class, not a function"),
-        (lambda x: x, "It takes (x), but is called with 3 arguments"),
+        (lambda x: x, r"It takes \(x\), but is called with 3 arguments"),
         (lambda x, g, b: x.tolist(), "it gives a list, not a tensor"),
         (lambda x, g, b: (x, layer_norm(x, g, b)), "only the value at place 1 is asked for"),
-        (lambda x, g, b: x.sum(), "the shape () where (1, 1, 3) is right"),
+        (lambda x, g, b: x.sum(), r"the shape \(\) where \(1, 1, 3\) is right"),
         (lambda x, g, b: layer_norm(x, g, b).double(), "torch.float64 where"),
-        (lambda x, g, b: x / 0 * 0, "contains NaN at [0, 0, 0]"),
+        (lambda x, g, b: x / 0 * 0, r"contains NaN at \[0, 0, 0\]"),
         (lambda x, g, b: print("here"), "It printed:\n    here"),
-        (lambda x, g, b: None, "returns nothing: is a `return` missing?"),
-        (raises, "RuntimeError: Expected size for first two dimensions"),
-        (raises, "(line 3 of the function)"),
+        (lambda x, g, b: None, r"returns nothing: is a `return` missing\?"),
+        (
+            raises,
+            r"RuntimeError: Expected size for first two .* \(line 3 of the function",
+        ),
         (in_place, "changes what it was given, in place"),
-        (leaves, "SystemExit: enough (line 2 of the function)"),
+        (leaves, r"SystemExit: enough \(line 2 of the function\)"),
         (None, "Not yet"),
         (..., "Not yet"),
     ],
 )
 def test_whatever_is_wrong_is_said_in_a_sentence(capsys, answer, words):
-    assert words in told(capsys, "layer_norm", answer)
+    assert re.search(words, told(capsys, "layer_norm", answer))
 
 
 def test_a_function_without_end_is_stopped(capsys, monkeypatch):
@@ -328,6 +330,7 @@ def test_a_function_that_is_mended_but_still_raises_is_told_to_lose_the_line(cap
     assert "delete the line with `raise`" in told(capsys, "glue", mended)
 
 
+@pytest.mark.usefixtures("no_search")
 def test_wrong_answers_and_the_book_itself_leave_no_trace(folder, monkeypatch):
     check("layer_norm", raises)
     check("head_size", 3)
