@@ -15,7 +15,7 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -265,7 +265,7 @@ class Outcomes(Sequence[Outcome]):
         return outcome
 
 
-@lru_cache(maxsize=256)
+@cache
 def _known_outcomes(exercise: Exercise, mistake: Mistake | None = None) -> Outcomes:
     """The outcomes of the right answer, or of a mistake, in every case."""
     assert exercise.cases is not None
