@@ -112,7 +112,7 @@ def test_torchrun_starts_the_command(data, tmp_path):
 
 
 def test_dropout_differs_between_ranks_but_the_start_of_the_weights_does_not(runs):
-    for step in range(12):
+    for step in range(TWO_RANKS["steps"]):
         drawn = [(runs / "dropout" / f"drawn-{step}-{rank}.txt").read_text() for rank in (0, 1)]
         assert drawn[0] != drawn[1]
 

@@ -23,7 +23,7 @@ from tests.training.small_run import before_each_step, small_config
 from tests.tuning import chats
 
 # One process with grad_accum=2 takes the same sequences for a step as two with 1.
-TWO_RANKS = {"batch_size": 2, "dropout": 0.0}
+TWO_RANKS = {"batch_size": 2, "dropout": 0.0, "steps": 8}
 LLAMA = {"family": "llama", "n_embd": 24, "n_kv_head": 1}
 
 

@@ -225,8 +225,8 @@ def test_the_reward_rises_and_a_rein_keeps_the_model_near():
         steps = learn(
             novice(),
             short,
-            12,
-            n=16,
+            10,
+            n=10,
             lr=1e-3,
             rein=rein,
             generator=torch.Generator().manual_seed(0),
