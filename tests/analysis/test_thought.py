@@ -249,6 +249,11 @@ def test_stored_rows_are_of_the_present_recipes():
     assert {row["draft"] for row in content["drafts"]["rows"]} == set(DRAFTS)
 
 
+@pytest.mark.parametrize("bits", [8, 4])
+def test_a_rounded_draft_has_the_bits_of_its_name(bits):
+    assert DRAFTS[f"{bits} bits"]().wte.bits == bits
+
+
 def test_the_judge_picks_better_than_the_model_itself_and_the_mean_promises_too_much():
     found = rows("tries.rows")
     at = NUMBERS.index(8)

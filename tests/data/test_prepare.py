@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gpt2_edu.data.prepare
 from gpt2_edu.bpe import train_bpe
 from gpt2_edu.data import TokenShards
-from gpt2_edu.data.prepare import PrepareConfig, is_for_validation
+from gpt2_edu.data.prepare import PrepareConfig, is_for_validation, replace_shards
 from gpt2_edu.data.sources import in_parts
 from gpt2_edu.machine.files import locked
 from gpt2_edu.tokenizer import RANKS, save_ranks
@@ -224,6 +224,19 @@ def test_a_kill_at_any_step_leaves_old_new_or_nothing(
         run(tmp_path, jsonl, out=str(out), val_fraction=0.2, overwrite=again)
         assert content(out) == wanted, f"stopped at step {step}"
     assert step > 10
+
+
+def test_all_files_are_on_the_disk_under_their_names_before_the_header_is(tmp_path, monkeypatch):
+    part, done = tmp_path / "part", []
+    part.mkdir()
+    for name in ("header.json", "train-00000.bin", "val-00000.bin"):
+        (part / name).write_text("1")
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", lambda a, b: done.append(b.name) or replace(a, b))
+    monkeypatch.setattr(gpt2_edu.data.prepare, "sync", lambda path: done.append("synced"))
+    replace_shards(tmp_path, part)
+    shard = done.index("val-00000.bin")
+    assert done[shard:] == ["val-00000.bin", "synced", "header.json", "synced"]
 
 
 def test_replaces_finished_shards_only_on_request_and_with_success(tmp_path, jsonl):

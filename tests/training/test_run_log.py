@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from gpt2_edu import GPT2Config
 from gpt2_edu.flops import flops_per_token
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.config import LOG
+from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.run_log import cut_log, read_log
 from tests.training.small_run import VOCAB, small_config
 
@@ -37,6 +40,19 @@ def test_utilisation_is_what_the_formula_says_where_the_peak_is_known(train, mon
     for row in rows:
         expected = row["tokens_per_second"] * flops_per_token(sizes, 13) / 1e12
         assert row["utilisation"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "kind, capability, peak", [("cuda", (8, 0), 16e12), ("cuda", (7, 5), 2e12), ("cpu", None, 2e12)]
+)
+def test_the_peak_is_of_all_devices_in_the_format_that_they_multiply_in(
+    monkeypatch, kind, capability, peak
+):
+    peaks = {"float32": 1e12, "tf32": 8e12}
+    monkeypatch.setattr(trainer_file, "device_peak", lambda device, precision: peaks[precision])
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    ranks, memory = Ranks(0, 2, torch.device(kind)), SimpleNamespace(precision="float32")
+    assert Trainer._peak(SimpleNamespace(ranks=ranks, memory=memory)) == peak
 
 
 def test_whoever_listens_gets_every_row_as_it_is_written(data, tmp_path):

@@ -181,3 +181,23 @@ test("the first frame is text: nothing of a card becomes markup", async () => {
   expect(html).toContain("&lt;img src=x onerror=alert(1)&gt;");
   expect(LONGEST).toBeGreaterThan(10_000);
 });
+
+test("each part is shown with its share, and a part that none has is left out", async () => {
+  pretend();
+  const { view } = await import("../card/view.mjs");
+  const shown = (...names) => {
+    const [, parts] = view(
+      names.map((name) => ({ name, card: example(name) })),
+      64,
+    );
+    const rows = String(parts).split("<tr>").slice(2);
+    return rows.map((row) => row.split(/<\/t[hd]>/).map((cell) => cell.replace(/<[^>]*>/g, "")));
+  };
+  const both = shown("gpt2", "llama-3-8b");
+  expect(both[1]).toEqual(["position table", "786,432 (&lt;1\u00a0%)", "none", ""]);
+  expect(both[5]).toEqual(["head", "0, the token table", "525,336,576 (7\u00a0%)", ""]);
+  expect(both[6]).toEqual(["all", "124,439,808", "8,030,261,248", ""]);
+  const rows = (name) => shown(name).map(([part]) => part);
+  expect(rows("llama-3-8b")).toEqual(["token table", "attention", "MLP", "norms", "head", "all"]);
+  expect(rows("gpt2")).toContain("head");
+});

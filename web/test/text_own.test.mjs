@@ -37,6 +37,7 @@ describe.each(Object.entries(texts))("the text %s", (_, { text, merges }) => {
 test("merges end when every piece is one token, and none are made where none are asked for", () => {
   expect(tokenizerOf(trainMerges(["abab abab"], 600)).encode("abab abab").length).toBe(2);
   expect(trainMerges(["abab"], 257).length).toBe(256);
+  expect(trainMerges(["abab"], 258).length).toBe(260);
   expect(trainMerges([""], 300).length).toBe(256);
 });
 

@@ -156,10 +156,9 @@ function keys(word) {
  */
 function merge(word, [left, right], id) {
   const merged = [];
-  for (let i = 0; i < word.length; i++) {
-    const found = word[i] === left && word[i + 1] === right;
-    merged.push(found ? id : word[i]);
-    if (found) i++;
+  for (const next of word) {
+    if (next === right && merged.at(-1) === left) merged[merged.length - 1] = id;
+    else merged.push(next);
   }
   return merged;
 }
