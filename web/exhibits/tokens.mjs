@@ -28,12 +28,11 @@ export function tokens({ settings, state, say, element }) {
   state.declare("merges", GPT2.merges, { min: 0, max: GPT2.merges, whole: true });
   state.declare("token", ""); // "gpt2 3": the one whose making is shown
 
-  const strips = LISTS.map(({ name, key }, i) => {
+  const strips = LISTS.map(({ key }) => {
     return new Strip({
-      label: i ? `tokens of ${name}` : "text",
       value: state.get("text"),
-      chips: i ? [] : settings.chips,
-      onText: i ? undefined : (text) => state.set({ text, token: "" }),
+      chips: settings.chips,
+      onText: (text) => state.set({ text, token: "" }),
       onPick: (at) => {
         const token = `${key} ${at}`;
         state.set({ token: state.get("token") === token ? "" : token });
