@@ -15,7 +15,9 @@ const talk = (asked, most = 1000) => new Conversation(tokenizer, asked, most);
 test.each(conversations)("$question", (asked) => {
   const { ids, read } = talk(asked);
   expect(ids).toEqual(asked.prompt);
-  expect([...ids, ...talk(asked).answerIds(asked.answer)]).toEqual(asked.ids);
+  const answer = talk(asked).answerIds(asked.answer);
+  expect([...ids, ...answer]).toEqual(asked.ids);
+  expect(talk(asked).text(answer)).toBe(asked.answer);
   expect(asked.inAnswer.indexOf(true)).toBe(ids.length);
   const roles = read.flatMap(({ role, names }) => names.map(() => role));
   const of = (role) => tokenizer.decode(ids.filter((_, i) => roles[i] === role));

@@ -114,6 +114,9 @@ test("problems are named together, with what is wrong", () => {
     "rescales the scores",
   );
   expect(says("llama-3-8b", { rope_scaling: { rope_type: "toString" } })).toContain("unknown here");
+  const { rope_scaling: rope } = JSON.parse(text("llama-3.1-8b"));
+  const equal = { ...rope, high_freq_factor: rope.low_freq_factor };
+  expect(says("llama-3.1-8b", { rope_scaling: equal })).toContain("not above its low_freq_factor");
   expect(says("llama-3-8b", { num_local_experts: 8 })).toContain("mixture of experts");
   expect(says("llama-3-8b", { num_attention_heads: 30, num_key_value_heads: 30 })).toContain(
     "4096",

@@ -9,6 +9,7 @@ import { fromStored } from "../flow/stored.mjs";
 import { tilesOf } from "../flow/tiles.mjs";
 import { timetable } from "../flow/timetable.mjs";
 import { wayThrough } from "../flow/way.mjs";
+import { slotsOf } from "../flow/lanes.mjs";
 import { Layout } from "../flow/layout.mjs";
 import { endOf } from "../flow/lines.mjs";
 import { fixture } from "./files.mjs";
@@ -155,7 +156,12 @@ test.each([
     expect(Math.min(x, y, w, h)).toBeGreaterThan(0);
     expect(x + w).toBeLessThan(right);
     expect(y + h).toBeLessThan(bottom);
+    const end = zone < nLayer + 1 ? layout.zone(zone + 1).x : right;
+    if (layout.wide) expect(x + w + layout.deep).toBeLessThanOrEqual(end);
   }
+  if (!layout.wide) expect(layout.over(0) + layout.over(layout.lanes - 1)).toBeCloseTo(width);
+  const [few, all] = [3, 6].map((many) => slotsOf(layout, many)[1].height);
+  expect(few).toBe(all); // where the tokens are cut, the others stay as they are
   for (let lane = 0; lane < layout.lanes; lane++) {
     const [x, y] = layout.point(1.5, lane);
     expect(x).toBeLessThan(right);

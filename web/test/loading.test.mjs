@@ -4,6 +4,7 @@ import { runInThisContext } from "node:vm";
 import { expect, test } from "vitest";
 import { Engine } from "../client.mjs";
 import { bundleScript } from "../dev/bundle.mjs";
+import { Bundled } from "../exhibits/bundled.mjs";
 import { Loading } from "../exhibits/loading.mjs";
 import { startEngine } from "./engine.mjs";
 
@@ -30,4 +31,14 @@ test("files that fail are asked for again, and an engine lost meanwhile is not w
   expect(engine).not.toBe(right);
   const again = await loading.write([], [...BEGINNING, 258], 2);
   expect(again).toHaveLength(2); // the right model is in the new engine as well
+});
+
+test("models of the site are loaded again where the engine was replaced, and else once", async () => {
+  runInThisContext(bundleScript("draft"));
+  let engine = working();
+  const bundled = new Bundled(() => engine, { mine: "draft" });
+  const first = await bundled.load();
+  expect(await bundled.load()).toBe(first);
+  engine = working();
+  expect(await bundled.load()).toBe(engine);
 });

@@ -8,6 +8,7 @@ import { toFile } from "../rounded.mjs";
 import { readHeader } from "../safetensors.mjs";
 import { randomNumbers } from "../sampling.mjs";
 import { WasmBackend } from "../wasm.mjs";
+import { pieces } from "../weights.mjs";
 import { startWhole } from "../whole.mjs";
 import { WIDE, apartFromPlain, furthest, passes, randomModel } from "./cases.mjs";
 import { CRANE, ODD, fixture } from "./files.mjs";
@@ -194,6 +195,16 @@ test("a header may list its tensors in any order, but they leave no gap", () => 
   expect(read({ c: tensor(8, 16), a: tensor(0, 4), b: tensor(4, 8) })).toEqual(["c", "a", "b"]);
   expect(read({ b: tensor(4, 16), none: tensor(4, 4), a: tensor(0, 4) })).toHaveLength(3);
   expect(() => read({ b: tensor(8, 16), a: tensor(0, 4) })).toThrow("does not begin where");
+});
+
+test("a row is read whole, however long, and what is not finite has its place named", async () => {
+  const wide = 2 ** 20 + 1;
+  const entry = { name: "w", dtype: "F32", shape: [2, wide], start: 0, end: 8 * wide };
+  const numbers = new Float32Array(2 * wide);
+  const found = pieces(entry, (start, end) => new Uint8Array(numbers.buffer, start, end - start));
+  expect((await found.next()).value[1]).toHaveLength(wide);
+  numbers[wide + 7] = NaN;
+  await expect(found.next()).rejects.toThrow("w holds NaN at place 7");
 });
 
 test.each([0, 1, 2 ** 40 + 7])("random numbers of seed %d are those of sfc32", (seed) => {
