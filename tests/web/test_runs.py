@@ -286,8 +286,9 @@ def test_a_worker_that_does_not_answer_can_be_stopped(show):
 def test_without_storage_it_trains_and_says_so(show):
     page = show()
     assert page.evaluate("gpt2Runs.available()") == ""
-    page.evaluate("void (IDBFactory.prototype.open = () => { throw new Error('denied'); })")
-    assert "does not store" in page.evaluate("gpt2Runs.available()")
+    for call in ("IDBObjectStore.prototype.put", "IDBFactory.prototype.open"):
+        page.evaluate(f"void ({call} = () => {{ throw new Error('denied'); }})")
+        assert "does not store" in page.evaluate("gpt2Runs.available()")
     begin(page)
     train(page)
     page.evaluate("run.pause().then(() => run.save())")

@@ -197,9 +197,12 @@ def test_what_is_typed_is_answered_and_not_marked(shown_ask):
 def test_an_alternative_can_be_looked_at_for_each_token(shown_ask):
     shown = shown_ask()
     found = shown.element.evaluate("(e) => e.settings.found.next")
-    shown.element.locator(".sides .strip button").nth(1).click()
-    assert shown.query == "?token=1"
+    second = shown.element.locator(".sides .strip button").nth(1)
+    second.click()
+    assert shown.query == "?token=1" and second.get_attribute("tabindex") == "0"
     assert shown.bars() == pytest.approx({name: p for _, name, p, _ in found[1]}, abs=1e-3)
+    beyond = shown_ask(query={"token": "99"})
+    assert beyond.bars() == pytest.approx({name: p for _, name, p, _ in found[-1]}, abs=1e-3)
 
 
 @pytest.mark.thorough

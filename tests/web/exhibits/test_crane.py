@@ -114,6 +114,7 @@ def test_a_key_or_the_query_that_is_dragged_moves_shares(exhibit):
 @pytest.mark.thorough
 def test_labels_stay_in_the_plane_and_apart(exhibit):
     shown = exhibit("crane", query={"rejected": "true"}, **SETTINGS)
+    assert shown.element.get_by_role("button", name="crane in the rain").count() == 2
     boxes = """svg => {
       const box = (one) => {
         const { left, right, top, bottom } = one.getBoundingClientRect();

@@ -182,6 +182,7 @@ def test_many_games_are_tried_in_the_page(shown_cups):
     for swaps in (6, 5):
         press(shown, f"try 50 games with {swaps} swaps")
         shown.element.locator(".counts th[scope=row]", has_text=str(swaps)).wait_for()
+        assert shown.element.get_by_role("button", name="try 50 games").is_enabled()
         press(shown, "take back")
     table = [row.split() for row in shown.element.locator(".counts tr").all_inner_texts()[1:]]
     assert [row[0] for row in table] == ["5", "6"]

@@ -457,6 +457,7 @@ def test_a_block_names_its_parts_and_has_rows_of_one_length(picture, width):
         "all => all.map((one) => Math.round(one.getBoundingClientRect().top))"
     )
     assert len({tops.count(top) for top in tops}) == 1, tops
+    assert shown.element.locator("[data-rove=maps][tabindex='0']").count() == 1
     lengths = shown.element.locator(".length").all_text_contents()
     assert len(lengths) == 4 and lengths[0].startswith("adds a vector of length 30.88,")
     assert lengths[1] == "mostly sideways: 69.98 → 75.04"
@@ -525,6 +526,8 @@ def test_a_unit_shows_which_tokens_it_pushes(picture, crane):
     order = pushes.argsort(descending=True).tolist()
     ids = [*order[:3], *reversed(order[-3:])]
     expected = [f"{name} {pushes[i]:+.2f}" for name, i in zip(crane.show(ids), ids, strict=True)]
+    slider = shown.element.get_by_role("slider", name="unit", exact=True)
+    assert slider.get_attribute("aria-valuemax") == str(len(parts.h[1].mlp.c_proj.weight.T) - 1)
     bars = shown.element.locator(".push")
     told = "e => `${e.previousElementSibling.textContent} ${e.nextElementSibling.textContent}`"
     found = [bars.nth(i).evaluate(told).replace("−", "-") for i in range(6)]

@@ -80,6 +80,10 @@ def test_texts_of_other_lengths_are_aligned_at_their_ends(exhibit, crane):
     shown.element.get_by_role("button", name="exchange the two").click()
     assert shown.ready().element.locator("input[type=text]").first.input_value() == HARBOUR
     are(shown, given(crane, HARBOUR, RIVER, 3))
+    names = shown.element.locator(".plus[role=button]").evaluate_all(
+        "all => all.map((e) => e.ariaLabel)"
+    )
+    assert names and not any(name.startswith("⟨start⟩") for name in names), "it has no partner"
 
 
 @pytest.mark.thorough

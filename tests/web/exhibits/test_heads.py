@@ -55,6 +55,8 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     share = f"the probability of {first} goes from {before[first]:.3f} to {expected[first]:.3f}."
     assert shown.sentence.endswith(share)
     assert shown.query == "?head=1.2&off=1.2"
+    shown.page.keyboard.press("ArrowRight")
+    assert shown.element.locator(".thumbs :focus").inner_text() == "1.3"
 
 
 def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):

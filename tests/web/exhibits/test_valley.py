@@ -65,6 +65,7 @@ def test_paths_are_those_of_torch(exhibit, method):
     ):
         query = {"method": method} | {name: str(x).lower() for name, x in settings.items()}
         shown = exhibit("valley", query=query)
+        assert shown.element.locator("path.ghost").count() == 2, "the plain path is beside it"
         expected = path(method, **settings)
         for step, found in numbers(shown).items():
             assert found == pytest.approx(expected[step], abs=1e-3), (settings, step)
