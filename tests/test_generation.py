@@ -528,6 +528,8 @@ def test_a_choice_that_is_handed_in_decides(model, idx, keepdim):
         generate(model, idx, 1, choose=least_likely, top_k=3)
     with pytest.raises(ValueError, match="min_p and generator"):
         generate(model, idx, 1, choose=least_likely, min_p=0.1)
+    with pytest.raises(ValueError, match="min_p and generator"):
+        generate(model, idx, 1, choose=least_likely, generator=seeded())
 
 
 def test_a_predictor_can_be_kept_for_the_next_text(model, idx, make_model):

@@ -210,6 +210,15 @@ def test_the_frequencies_in_older_files_are_skipped(idx, tmp_path):
     assert Llama.from_pretrained(tmp_path)(idx)[0].equal(made()(idx)[0])
 
 
+def test_a_missing_head_is_named_unless_it_is_tied(tmp_path):
+    made().save_pretrained(tmp_path)
+    path = tmp_path / "model.safetensors"
+    left = {name: tensor for name, tensor in load_file(path).items() if name != "lm_head.weight"}
+    save_file(left, path, metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="missing: lm_head"):
+        Llama.from_pretrained(tmp_path)
+
+
 def test_a_missing_file_of_several_is_named(tmp_path):
     made().save_pretrained(tmp_path / "ours")
     theirs(tmp_path / "ours").save_pretrained(tmp_path, max_shard_size="8KB")

@@ -126,20 +126,22 @@ def test_validation_and_floor_are_of_the_same_stories(uniform, tokenizer, monkey
 
 
 def test_a_report_is_json_with_every_metric(reader, tokenizer, monkeypatch):
-    asked, choices = [], evals.choices
+    asked, windows, choices, window = [], [], evals.choices, evals.window_log_probs
 
     def listen(*args, held_out, **options):
         asked.append(held_out)
         return choices(*args, held_out=held_out, **options)
 
     monkeypatch.setattr(evals, "choices", listen)
+    monkeypatch.setattr(evals, "window_log_probs", lambda m, n: windows.append(n) or window(m, n))
     sizes = {"n_stories": 2, "n_samples": 3, "n_choices": 2, "training_seeds": range(3)}
     found = evals.report(reader, tokenizer, **sizes)
     assert json.loads(json.dumps(found)).keys() == found.keys()
     assert found["samples"]["stories"]["chances"] == 3
     kinds = ["usual", "held_out_sense", "held_out_object", "held_out_name"]
     assert list(found["forced_choice"]) == kinds
-    assert set(found["baselines"]) == {"bigram", "window_8"}
+    assert set(found["baselines"]) == {"bigram", *(f"window_{n}" for n in windows)}
+    assert windows == [8]
     assert found["validation"]["gap"] == evals.validation(reader, tokenizer, 2, 0).gap
     assert asked == [None, "sense", "object", "name"] * 3  # the model, and each baseline
 

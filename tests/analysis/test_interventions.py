@@ -60,6 +60,8 @@ def test_means_count_each_token_once(model):
 def test_parts_that_a_model_does_not_have_are_refused(model):
     with pytest.raises(ValueError, match=r"layers 0 … 1 with heads 0 … 2, got 0\.3"):
         without(model, heads=[(1, 2), (0, 3)])
+    with pytest.raises(ValueError, match=r"got 0\.-1"):
+        without(model, heads=[(0, -1)])
     with pytest.raises(ValueError, match=r"MLPs 0 … 1, got -1"):
         without(model, mlps=[-1])
     with pytest.raises(ValueError, match="at least one"):

@@ -131,6 +131,7 @@ def test_every_bug_that_shows_can_be_drawn_and_no_other(monkeypatch):
     monkeypatch.setattr(museum, "case", lambda name: name)
     drawn = {museum.mystery(seed).case for seed in range(200)}
     assert drawn == {bug.name for bug in BUGS.values() if bug.shows}
+    assert "if targets" not in drawn  # it raises at the first step
 
 
 def test_a_mystery_answers_every_guess_without_raising(monkeypatch):

@@ -27,6 +27,7 @@ from gpt2_edu.analysis.thought import (
     chi_square,
     compare,
     drafted,
+    exact,
     in_steps,
     interval,
     new_player,
@@ -162,10 +163,13 @@ def test_the_exact_rule_passes_and_the_wrong_one_does_not(monkeypatch):
     ids = crane_ids(2000)
     monkeypatch.setattr(thought, "crane_ids", lambda n: ids)
     monkeypatch.setitem(thought.DRAFTS, "bigrams", cache(bigrams.__wrapped__))
+    least = []
+    monkeypatch.setattr(thought, "exact", lambda *given: least.append(given[3]) or exact(*given))
     right = chi_square("exact", draws=3000, name="bigrams")
     wrong = chi_square("from p", draws=3000, name="bigrams")
     assert right["p"] > 1e-4 and wrong["p"] < 1e-5
     assert right["degrees"] >= 5
+    assert least == [5 / 3000, 5 / 3000], "chi-square needs five of each to be expected"
 
 
 def test_chi_square_by_hand():
@@ -186,12 +190,17 @@ def test_passes_are_timed_for_each_model_and_width(player):
 
 
 def test_each_way_of_writing_is_timed_in_every_round(monkeypatch):
-    written = []
-    monkeypatch.setattr(thought, "generate", lambda *given, generator: written.append("plain"))
+    written, seeds = [], []
+
+    def write(name, generator):
+        written.append(name)
+        seeds.append(generator.initial_seed())
+
+    monkeypatch.setattr(thought, "generate", lambda *_, generator: write("plain", generator))
     monkeypatch.setattr(
         thought,
         "speculate",
-        lambda *given, ahead, generator: written.append(f"{given[1]}, {ahead}"),
+        lambda *given, ahead, generator: write(f"{given[1]}, {ahead}", generator),
     )
     monkeypatch.setattr(
         thought, "DRAFTS", {"one block": lambda: "one block", "bigrams": lambda: "bigrams"}
@@ -199,6 +208,7 @@ def test_each_way_of_writing_is_timed_in_every_round(monkeypatch):
     found = thought.rates(rounds=2, n=3)
     assert list(found) == ["plain", *(f"{draft}, {n}" for draft in thought.DRAFTS for n in AHEAD)]
     assert written == 3 * list(found), "the first round warms up"
+    assert seeds == [turn for turn in range(3) for _ in found], "other texts in each round"
     assert all(len(rates) == 2 and min(rates) > 0 for rates in found.values())
 
 

@@ -65,12 +65,12 @@ def test_the_bird_fires_at_cranes_that_are_birds(model):
 
 
 def test_the_strongest_places_are_the_loudest_and_differ(rows, answers):
-    found = list(strongest(answers, rows, *BIRD))
+    found = list(strongest(answers, rows, *BIRD, n=20))
     act = answers.act[BIRD[0]][:, BIRD[1]].float()
     assert found[0][0] == act.max().item()
     assert [value for value, _, _ in found] == sorted((f[0] for f in found), reverse=True)
     ends = [tuple(rows[row][at - 2 : at + 1]) for _, row, at in found]
-    assert len(set(ends)) == len(ends)
+    assert len({end[1:] for end in ends}) < len(set(ends)) == len(ends)
 
 
 def test_the_stored_places_are_where_the_model_fires(model):

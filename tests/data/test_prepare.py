@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gpt2_edu.data.prepare
 from gpt2_edu.bpe import train_bpe
 from gpt2_edu.data import TokenShards
-from gpt2_edu.data.prepare import PrepareConfig, is_for_validation, replace_shards
+from gpt2_edu.data.prepare import PrepareConfig, ShardWriter, is_for_validation, replace_shards
 from gpt2_edu.data.sources import in_parts
 from gpt2_edu.machine.files import locked
 from gpt2_edu.tokenizer import RANKS, save_ranks
@@ -33,6 +33,10 @@ def test_takes_validation_from_all_over_one_document(tmp_path, small_pieces):
     assert val == [i for end in ends for i in whole[end - count : end]]
     assert train == [i for a, b in zip([0, *ends], ends) for i in whole[a : b - count]]
     assert 97 < count and header.documents == 1  # some shards are for validation as a whole
+
+
+def test_ids_take_two_bytes_where_all_fit_in_them(tmp_path):
+    assert [ShardWriter(tmp_path, 1, size).dtype for size in (2**16, 2**16 + 1)] == ["<u2", "<u4"]
 
 
 def test_few_documents_leave_a_validation_split_unless_unwanted(tmp_path, jsonl):

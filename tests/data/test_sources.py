@@ -38,7 +38,7 @@ def test_jsonl_is_a_document_a_line(tmp_path, jsonl):
 
 
 def test_a_folder_is_a_document_a_file_in_sorted_order(tmp_path):
-    folder = tmp_path / "texts"
+    folder = tmp_path / ".texts"  # which is named, so it is read
     for i in reversed(range(len(STORIES))):
         path = folder / f"part{i // 10}" / f"{i:03d}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)

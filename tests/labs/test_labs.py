@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import ipywidgets as widgets
 import pytest
@@ -320,3 +321,5 @@ def test_a_run_that_cannot_begin_says_why(training):
     training.widgets["begin"].click()
     training.thread.join(60)
     assert "nowhere" in training.status.value
+    training.run(Mock(train=Mock(side_effect=MemoryError)))  # which has no message
+    assert "MemoryError" in training.status.value

@@ -130,6 +130,14 @@ def test_links_stay_and_what_they_link_to_is_never_removed(stopped, undisturbed,
     assert not any(damage(disk / name) for name in names)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be removed")
+def test_a_folder_that_was_removed_was_not_moved(tmp_path):
+    with locked(tmp_path / "run") as handle:
+        (tmp_path / "run").rmdir()
+        assert files.moved_to(tmp_path / "run", handle) == ""
+    assert files.moved_to(tmp_path / "run", -1) is None  # where nothing is locked
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be renamed")
 @pytest.mark.parametrize("new", ["nothing", "a folder of the user"])
 def test_a_run_folder_that_is_renamed_ends_the_run_and_nothing_goes_to_the_old_name(

@@ -76,6 +76,8 @@ def test_the_device_is_measured_and_its_rate_decides(tmp_path, monkeypatch):
     for measured, width in ((1e9, 32), (1e12, 128)):
         monkeypatch.setattr(proposal, "training_rate", lambda *device, rate=measured: rate)
         assert propose(str(tmp_path))["n_embd"] == width
+        nine_minutes = settings_for(header(294_000), 9 * 60 * measured)
+        assert propose(str(tmp_path), minutes=10) == nine_minutes, "one is for validation"
     assert propose(str(tmp_path), minutes=1e-9)["steps"] == 20
     monkeypatch.setattr(proposal, "training_rate", None)
     given = propose(str(tmp_path), n_embd=64, steps=9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpt2_edu import GPT2Config, crane, load_tokenizer
+from gpt2_edu.data.shards import read_header
 from gpt2_edu.training import recipes
 from gpt2_edu.training.config import TrainConfig
 from gpt2_edu.training.recipes import RECIPES, Recipe, train_crane
@@ -35,6 +36,8 @@ def test_a_seed_gives_the_same_weights_and_a_listener_every_row(tmp_path):
 
     assert run("a", 0) == run("b", 0) != run("c", 1)
     assert heard[0] == (0, 8) and heard[-1] == (12, 8)
+    made = read_header(tmp_path / "a" / "data").made
+    assert made["val_fraction"] == 0.02, "another split is another model than the shipped one"
 
 
 def test_an_unknown_recipe_is_refused_with_the_nearest(tmp_path):
