@@ -384,7 +384,7 @@ def test_from_a_head_to_a_product_of_its_query_and_out_again(picture, crane):
 
 @pytest.mark.thorough
 def test_outputs_fill_one_by_one_when_played(picture):
-    shown = picture(query={"place": "1.0.v.6"})
+    shown = picture(query={"place": "1.0.v.6"}, context={"speed": 1})
     blank = shown.element.locator(".blank")
     shown.element.get_by_role("button", name="play", exact=True).click()
     blank.wait_for(state="attached")
@@ -779,7 +779,7 @@ def test_a_head_goes_on_step_by_step_without_motion(picture):
 
 @pytest.mark.thorough
 def test_the_first_head_that_is_opened_shows_what_it_does(picture):
-    shown = picture(query={"place": "1"})
+    shown = picture(query={"place": "1"}, context={"speed": 1})
     shown.element.get_by_role("button", name="head 1.2: open it").click()
     shown.page.wait_for_function(
         "document.querySelector('.step.chosen')?.textContent.trim() === 'score'"
