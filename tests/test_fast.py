@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -22,6 +22,7 @@ from gpt2_edu.fast import (
 )
 from gpt2_edu.machine.device import cpp_compiler
 from gpt2_edu.quantize import QuantizedLinear, quantize
+from tests.thorough import thorough
 
 # ---- Packed weights ------------------------------------------------------------------------------
 
@@ -318,9 +319,16 @@ def test_a_product_with_words_is_that_of_floats(bits, rows, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
-def test_a_quantised_model_packed_for_the_compiler_writes_its_text(config, make_model, idx):
+@pytest.mark.parametrize("backend", ["aot_eager", thorough("inductor")])
+def test_a_quantised_model_packed_for_the_compiler_writes_its_text(
+    model, idx, backend, monkeypatch
+):
+    """What is compiled is one graph; whether as C++ or as it is matters little here."""
     torch._dynamo.reset()
-    whole = quantize(make_model(replace(config, n_layer=1)))  # each layer takes a second
+    if backend != "inductor":
+        compiled = partial(torch.compile, backend=backend, fullgraph=True, dynamic=False)
+        monkeypatch.setattr(torch, "compile", lambda step, **_: compiled(step))
+    whole = quantize(model)
     packed = pack(whole, for_compiler=True)
     expected = generate(whole, idx[:1, :4], 9, temperature=0)
     found = generate(packed, idx[:1, :4], 9, temperature=0, predict=Compiled(packed, 1))
