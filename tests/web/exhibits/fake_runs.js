@@ -146,14 +146,16 @@ globalThis.gpt2Runs = {
         return { step, settings: { ...plan.settings, lr } };
       },
       weights: async () => ({ plan, step, weights: new Float32Array(8) }),
-      write: async (prompt) => ({
-        forgot: plan.data.kind === "text",
-        text: `${prompt}${STORY}`,
-        failsAt: 30,
-        read: 0.3,
-        right: false,
-      }),
-      judge20: async () => ({ right: 11, of: 20, step }),
+      write: async (prompt, seed) => {
+        fake.asked.push(["write", seed]);
+        const forgot = plan.data.kind === "text";
+        return { forgot, text: `${prompt}${STORY}`, failsAt: 30, read: 0.3, right: false };
+      },
+      judge20: async () => {
+        fake.asked.push(["judge", nth]);
+        await new Promise((done) => setTimeout(done, 4 * fake.pace));
+        return { right: 11, of: 20, step };
+      },
     };
     return handle;
   },

@@ -140,9 +140,10 @@ def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
 
 
 def test_its_end_is_told_and_another_may_follow(learn):
-    run = learn({"every": 600}).train()
+    run = learn({"every": 500}).train()
     run.button("train again").wait_for()
     assert run.step == 8000
+    assert len(run.asked("judge")) == 2, "one after a minute, none meanwhile, one at the end"
     run.seen("Of 20 stories after 8,000 steps, 11 were right.")  # counted once a minute
     run.button("train again").click()
     run.seen("A new run takes the place of my crane, step 8,000")
@@ -566,6 +567,7 @@ def test_writing_goes_on_beyond_the_window(learn):
     run.element.locator(".written", has_text=re.compile("pond.*pond")).wait_for()
     assert run.element.locator(".written").inner_text().startswith(once.removesuffix(" …")[:40])
     assert "forgets the oldest" not in run.element.inner_text()  # said once
+    assert run.asked("write") == [[1], [2]], "each time with another seed"
 
 
 def test_the_time_a_run_takes_is_said_before_and_while_it_goes(learn):
