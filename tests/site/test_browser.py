@@ -141,6 +141,7 @@ def tab(browser: Browser) -> Iterator[Page]:
     # Reduced motion: nothing fades in, so colours are what they will be.
     page = browser.new_context(color_scheme="light", reduced_motion="reduce").new_page()
     page.add_init_script(SHIFTS)
+    page.add_init_script(path=AXE)  # cheaper than to send it to each page
     yield page
     page.context.close()
 
