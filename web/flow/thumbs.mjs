@@ -161,7 +161,7 @@ export class Thumbs {
     const { model } = this;
     if (pass.only) {
       const { x, y } = /** @type {Tile} */ (tiles.find(({ block }) => block === 0));
-      return svg`<text class="part" x=${x} y=${y + 96}>Each box is as large as its matrix; the weights are not stored here.</text>`;
+      return svg`<text class="part" x=${x} y=${y + 96}>Each box is as large as its matrix; no weights are kept with this pass.</text>`;
     }
     if (!model.coming) return nothing; // nobody is near
     const config = model.loaded?.config;

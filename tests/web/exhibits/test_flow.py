@@ -929,6 +929,12 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
         assert button.is_disabled() and "stored" in (button.get_attribute("title") or "")
     assert shown.element.locator(".next[aria-disabled=true]").count() == 6
     assert shown.element.locator(".swap").count() == 0
+    shown.element.hover()
+    shown.element.get_by_text("no weights are kept with this pass").wait_for()
+    fills = shown.element.locator(".tile").evaluate_all(
+        "all => all.map((e) => getComputedStyle(e).fill)"
+    )
+    assert set(fills) == {"none"} and shown.element.locator(".flow-zoom").is_hidden()
     shown.element.locator("p.aloud").evaluate("e => (e.style.display = 'none')")  # says it again
     told = shown.element.inner_text()
     assert told.count("stored here") == 1 and "its stream is not" not in told
