@@ -116,8 +116,9 @@ def test_what_it_says_are_its_steps(player):
     assert sum(text == one.steps for text, one in zip(texts, games, strict=True)) > 18
 
 
-def test_a_new_player_knows_nothing_and_learns_one_swap_soon():
-    recipe = Recipe(steps=200)
+def test_a_new_player_knows_nothing_and_learns_one_swap_soon(monkeypatch):
+    monkeypatch.setattr(cups, "MOST", 1)
+    recipe = Recipe(steps=60)
     assert play(new_player(recipe), NOW, (1,), n=100)["right"][0] < 0.4
     assert play(taught(recipe, 0), NOW, (1,), n=100)["right"][0] > 0.6
 
