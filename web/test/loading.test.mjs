@@ -35,10 +35,10 @@ test("files that fail are asked for again, and an engine lost meanwhile is not w
 
 test("models of the site are loaded again where the engine was replaced, and else once", async () => {
   runInThisContext(bundleScript("draft"));
-  let engine = working();
+  let engine = startEngine();
   const bundled = new Bundled(() => engine, { mine: "draft" });
   const first = await bundled.load();
   expect(await bundled.load()).toBe(first);
-  engine = working();
+  engine = startEngine();
   expect(await bundled.load()).toBe(engine);
 });
