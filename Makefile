@@ -13,7 +13,7 @@ SITE   := PYTHONPATH=site $(BIN)/python -m gpt2_site.
 NPM    := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web --silent
 # Compiled modules are kept, also where the environment says otherwise: each worker would compile all.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2
-TESTS  := $(PYTEST) -p no:nbval -m "not thorough"
+TESTS  := $(PYTEST) --dist worksteal -p no:nbval -m "not thorough"
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 # torch's cache of compiled code gives wrong results where ATEN_CPU_CAPABILITY has changed since.
 NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYTEST) --dist loadfile \

@@ -185,7 +185,8 @@ def _explained(
     cases, wanted, first = exercise.cases(), _known_outcomes(exercise), len(outcomes)
     wrong = outcomes[-1]
     if not wrong.timed_out:
-        outcomes = outcomes + [call(answer, other) for other in cases[first:]]
+        # With cases of their own: the last call may have written into what it was given.
+        outcomes = outcomes + Outcomes(exercise.cases, answer)[first:]
     (diagnosis, guess), right = _diagnose(exercise, answer, outcomes, first), wanted[first - 1]
     table: tuple[str, ...] = ()
     said: tuple[str, ...] = ()

@@ -185,9 +185,7 @@ def test_what_writes_into_its_argument_is_told_to_copy_it():
     assert "leave out `left.append(1)`" in total(code).diagnosis
     code = changed(find("knock_out").solution, ("heads.clone()", "heads"))
     said = examine(find("knock_out"), answer(code)).diagnosis
-    assert (
-        said == "One change makes it right: in line 2, `x = heads.clone()` in place of `x = heads`."
-    )
+    assert said.startswith("The numbers are right, but they were written into the caller's tensor")
 
 
 LIMIT = "limit / length.item() if length > limit**2 else 1.0"

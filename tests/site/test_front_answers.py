@@ -221,9 +221,9 @@ def test_a_pass_is_told_where_its_sweep_is_and_can_be_scrubbed(opened):
     page = opened(FRONT, before=PLAYED, clock=True, **MOVES)
     page.locator(READY).wait_for(timeout=WAIT)
     page.get_by_role("button", name="play", exact=True).click()
-    until(page, f"{PLAYS} === 'block 1: gather'", timeout=WAIT, hurry=100)
-    told = page.evaluate("document.querySelector('.flow-line').textContent")
-    assert told.startswith("block 1: gather: ") and " h.1.attn." in told
+    line = "document.querySelector('.flow-line').textContent"
+    until(page, f"{line}.startsWith('block 1: gather: ')", timeout=WAIT, hurry=100)
+    assert " h.1.attn." in page.evaluate(line)
     page.get_by_role("button", name="stop", exact=True).click()
     until(page, "location.search.includes('station=')")
     page.get_by_role("slider", name="how far the pass has come").fill("10")

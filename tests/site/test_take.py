@@ -98,7 +98,7 @@ def test_a_saved_exhibit_shows_what_it_shows_now(opened, tmp_path, path):
     until(page, "document.querySelector('.g2-live').dataset.state === 'ready'")
     if path == "book/model":  # its weights come when somebody is near
         exhibit.hover()
-        until(page, "document.querySelectorAll('.flow-picture image').length === 20")
+        until(page, "document.querySelectorAll('.flow-picture image:not(.faint)').length === 20")
     root = saved(page, exhibit.locator("g2-take"), tmp_path)
     alone(root, exhibit.bounding_box()["width"])
     shown = words(root)

@@ -651,7 +651,7 @@ def test_before_numbers_that_mean_little_it_is_said_so(picture, width):
         stage = shown.element.locator(".flow-stage").bounding_box()
         assert width < 700 or button["y"] + button["height"] < stage["y"] + stage["height"]
     shown.element.get_by_role("button", name="no", exact=True).click()
-    assert shown.page.evaluate("document.activeElement.textContent") == "use GPT-2"
+    assert shown.page.evaluate("document.activeElement.textContent") == "use GPT-2 (548 MB)"
     field.fill(TEXT)
     shown.ready()
     assert panel.is_hidden() and not shown.element.locator(".next").evaluate_all(faint)
