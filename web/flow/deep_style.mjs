@@ -137,7 +137,11 @@ gpt2-flow.deep:not(.tours) :is(.strip-box, .flow-who) { display: none; }
 .flow-unread { position: absolute; z-index: 2; box-sizing: border-box; margin: 0; padding: 0.7rem 0.8rem; font: 14px/1.4 system-ui, sans-serif; color: var(--quiet); background: #16202ae6; border: 1px solid var(--line); border-radius: 10px; }
 .flow-unread.asks { width: 27rem !important; }
 .flow-unread b { display: block; font-size: 15px; color: var(--ink); }
-gpt2-flow.g2-live .flow-unread > button { display: block; min-height: 2.25rem; margin-top: 0.4rem; font: 600 0.9rem system-ui, sans-serif; color: var(--paper); background: var(--g2-accent, var(--bird)); border-color: transparent; }
+gpt2-flow.g2-live .flow-unread > button { display: block; min-height: 2.25rem; margin-top: 0.4rem; }
+gpt2-flow.g2-live :is(.flow-unread, .flow-who) > button.wanted { font: 600 0.9rem system-ui, sans-serif; color: var(--paper); background: var(--g2-accent, var(--bird)); border-color: transparent; text-decoration: none; }
+gpt2-flow.g2-live .flow-who > button.wanted { padding: 0 0.6rem; border-radius: 999px; }
+.flow-who { position: relative; }
+.flow-who > [role="group"] { position: absolute; z-index: 5; inset: calc(100% + 0.3rem) 0 auto auto; width: min(36rem, 100%); box-sizing: border-box; box-shadow: 0 6px 24px #000a; }
 `,
   // What a stored pass cannot do is grey.
   `

@@ -136,6 +136,8 @@ const BARS = 228; // px of them all
 const KNOB = 56; // px of the temperature
 const FIRST = 1.5; // heights of the likeliest word's bar
 const BAND = 22; // px of a share of 1, where it reaches its bar
+/** Where the bars end, beside the last lane; with few lanes below it, where they have room. @param {Layout} layout */
+const below = (layout) => layout.over(Math.max(layout.lanes, 7) - 1) + 17;
 
 /**
  * Where its bars stand.
@@ -144,12 +146,11 @@ const BAND = 22; // px of a share of 1, where it reaches its bar
  * @returns {import("./layout.mjs").Box[]}
  */
 export function slotsOf(layout, many) {
-  const { wide, lanes, nLayer } = layout;
+  const { wide, nLayer } = layout;
   const { x, y, width } = layout.zone(nLayer + 1);
-  const below = layout.over(lanes - 1) + 17; // where the bars end, beside the last lane
   const height = wide ? BARS / (Math.max(6, many) + FIRST - 1) - 4 : 32;
   const more = (FIRST - 1) * (height + 4); // px of the first
-  const top = wide ? below - many * (height + 4) - more + 4 : y + 32 + KNOB;
+  const top = wide ? below(layout) - many * (height + 4) - more + 4 : y + 32 + KNOB;
   const room = wide ? fanOf(width) : 8;
   return Array.from({ length: many }, (_, i) => {
     const [py, high] = i ? [top + more + i * (height + 4), height] : [top, height + more];
@@ -204,9 +205,6 @@ export function barsOf({ pass, next }, layout, append) {
  */
 export function knobOf(layout) {
   const { x, y, width } = layout.zone(layout.nLayer + 1);
-  const { wide, lanes } = layout;
-  const [left, top] = wide
-    ? [fanOf(width), layout.over(lanes - 1) + 17 - BARS - KNOB]
-    : [8, y + 30];
+  const [left, top] = layout.wide ? [fanOf(width), below(layout) - BARS - KNOB] : [8, y + 30];
   return { x: x + left, y: top, width: width - left - 8 };
 }

@@ -32,6 +32,7 @@ export class Unread {
     this.says.textContent = sentence;
     element.hidden = !here;
     stage.classList.toggle("unread", here);
+    gpt2.classList.toggle("wanted", here);
     if (at) {
       const right = stage.clientWidth - at.x - at.width;
       const [top, end, width] = [at.y, right, at.width].map((px) => `${px}px`);

@@ -162,6 +162,7 @@ test.each([
   if (!layout.wide) expect(layout.over(0) + layout.over(layout.lanes - 1)).toBeCloseTo(width);
   const [few, all] = [3, 6].map((many) => slotsOf(layout, many)[1].height);
   expect(few).toBe(all); // where the tokens are cut, the others stay as they are
+  expect(slotsOf(layout, 6)[0].y).toBeGreaterThan(layout.zone(nLayer + 1).y + 40); // the knob is above
   for (let lane = 0; lane < layout.lanes; lane++) {
     const [x, y] = layout.point(1.5, lane);
     expect(x).toBeLessThan(right);
