@@ -19,12 +19,18 @@ PLAYED = """async (name) => {
     video.onerror = () => failed(new Error(video.error.message));
   });
   const shown = document.createElement("canvas").getContext("2d");
-  const reds = [];
+  const reds = [0];
   for (const time of [0.02, 0.06]) {
     await new Promise((done) => Object.assign(video, { currentTime: time, onseeked: done }));
-    shown.drawImage(video, 0, 0, 300, 150);
-    reds.push([...shown.getImageData(0, 0, 300, 150).data].reduce((sum, one) => sum + one, 0));
+    let red = reds.at(-1);
+    for (let tries = 0; red === reds.at(-1) && tries < 300; tries++) { // it may be drawn later
+      await new Promise(requestAnimationFrame);
+      shown.drawImage(video, 0, 0, 300, 150);
+      red = [...shown.getImageData(0, 0, 300, 150).data].reduce((sum, one) => sum + one, 0);
+    }
+    reds.push(red);
   }
+  reds.shift();
   return [video.duration, video.videoWidth, video.videoHeight, ...reds];
 }"""
 
