@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
-import struct
-import zlib
 from html import escape
 from importlib.resources import files
 from typing import Any
 
 import torch
+from PIL import Image
 from torch import Tensor
 
 from gpt2_edu import flops, load_tokenizer
@@ -105,21 +105,13 @@ def _inked(weight: Tensor, role: str) -> Tensor:
 
 def png(picture: Tensor) -> str:
     """Numbers of INKS as an address that holds the picture: sixteen colours, four bits a pixel."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        size, check = (struct.pack(">I", n) for n in (len(data), zlib.crc32(kind + data)))
-        return size + kind + data + check
-
-    high, wide = picture.shape
     palette = b"".join(ink.to_bytes(3, "big") * STRENGTHS for ink in INKS.values())
     alphas = bytes([0, *(255 * (1 + i) // STRENGTHS for _ in INKS for i in range(STRENGTHS))])
-    pairs = (16 * picture[:, ::2] + picture[:, 1::2]).tolist()
-    rows = b"".join(b"\0" + bytes(row) for row in pairs)
-    head = struct.pack(">IIBBBBB", wide, high, 4, 3, 0, 0, 0)
-    parts = [(b"IHDR", head), (b"PLTE", bytes(3) + palette), (b"tRNS", alphas)]
-    parts += [(b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")]
-    data = b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
-    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    image = Image.fromarray(picture.to(torch.uint8).numpy(), "P")
+    image.putpalette(bytes(3) + palette)
+    file = io.BytesIO()
+    image.save(file, "PNG", bits=4, transparency=alphas, compress_level=9)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 def learned() -> dict[str, Any]:
