@@ -31,7 +31,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks import contenders, rungs
+from benchmarks import contenders
 from benchmarks.common import RESULTS, alternate, machine, parser, random_ids, short, top_kernels
 from gpt2_edu import GPT2, fast, flops, generate, stream
 from gpt2_edu.config import LlamaConfig
@@ -492,38 +492,6 @@ def decoding_profile(bench: Bench) -> str:
     found = top_kernels(lambda: generate(model, idx, 64, temperature=0), 12)
     bench.figures["kernels of decoding"] = found
     return ", ".join(f"{k['kernel'][:30]} {k['share']:.0%}" for k in found[:4])
-
-
-@part("What could make a training step faster")
-def training_rungs(bench: Bench) -> str:
-    """One after the other, each beside the step as it is, while there is time."""
-    config, steps = bench.config, 1 if bench.quick else 8
-    B, T = (3, 31) if bench.quick else (16, 1024)
-    idx = bench.ids(B, T + 1)
-    torch.set_float32_matmul_precision("high")
-
-    def loop(rung: rungs.Rung) -> Callable[[], object]:
-        step = rungs.training_step(rung, bench.model(), idx, bench.dtype, quick=bench.quick)
-        return lambda: [step() for _ in range(steps)]
-
-    tried = rungs.rungs(bench.dtype)
-    base, gains, failed = loop(tried.pop("as it is")), {}, []
-    for name, rung in tried.items():
-        needed = 240 if rung.compile_mode else 40
-        if bench.seconds_left < needed or (rung.compile_mode and not bench.on_gpu):
-            continue
-        try:
-            taken = alternate({"base": base, name: loop(rung)}, 5, bench.device, warm_up=1)
-        except Exception as error:
-            failed.append(f"{name}: {type(error).__name__}: {error}")
-            continue
-        pairs = zip(taken["base"], taken[name], strict=True)
-        gains[name] = statistics.median(a / b for a, b in pairs)
-    bench.figures[f"a step of B {B}, T {T}, {config.n_layer} blocks, × as fast with"] = gains
-    told = ", ".join(f"{name} {gain:.2f}" for name, gain in gains.items())
-    if failed:
-        raise RuntimeError(f"{'; '.join(failed)}. The others: {told}")
-    return told
 
 
 # ---- The run -------------------------------------------------------------------------------------

@@ -12,16 +12,13 @@ import multiprocessing
 import subprocess
 import sys
 import time
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch._dynamo.utils import counters
 
-from benchmarks import common, contenders, gpu, memory, own_text, rungs
-from tests.thorough import thorough
+from benchmarks import common, contenders, gpu, memory, own_text
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +128,7 @@ def test_the_probabilities_of_an_ngram_model_sum_to_one():
 
 
 def test_every_script_is_tested_and_explained():
-    helpers = {"__init__", "chromium", "common", "contenders", "onnx_graph", "rungs"}
+    helpers = {"__init__", "chromium", "common", "contenders", "onnx_graph"}
     scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - helpers
     assert scripts == {*SCRIPTS, "gpu"}
     readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
@@ -247,38 +244,3 @@ def test_both_models_are_the_same_size_and_generate_as_much_without_dropout():
     idx = torch.zeros(3, 5, dtype=torch.int64)
     assert contenders.our_generation(ours, idx, 7)().shape == (3, 12)
     assert contenders.their_generation(theirs, idx, 7)().shape == (3, 12)
-
-
-def three_steps(rung, dtype):
-    model = contenders.ours(contenders.TINY, CPU)
-    model.use_attention("fused")
-    idx = common.random_ids(3, 32, contenders.TINY.vocab_size, CPU)
-    step = rungs.training_step(rung, model, idx, dtype, quick=True)
-    losses = torch.stack([step() for _ in range(3)])
-    return losses, model.state_dict()
-
-
-plain_steps = cache(partial(three_steps, rungs.Rung()))
-
-
-CLOSE = {
-    torch.float32: {"rtol": 1e-5, "atol": 1e-5},
-    torch.bfloat16: {"rtol": 0.02, "atol": 2e-3},  # AdamW's first steps have the size lr
-}
-
-
-def in_types(name: str) -> list[Any]:
-    """In float32 an error shows; in bfloat16 a change that rounds does something else."""
-    half = (name, torch.bfloat16)
-    return [(name, torch.float32), half if "half precision" in name else thorough(*half)]
-
-
-@pytest.mark.parametrize(
-    "name, dtype", [case for name in rungs.rungs(torch.bfloat16) for case in in_types(name)]
-)
-def test_each_rung_of_training_computes_the_same_step(name, dtype):
-    expected = plain_steps(dtype)
-    rung, graphs = rungs.rungs(dtype)[name], counters["stats"]["unique_graphs"]
-    torch.testing.assert_close(three_steps(rung, dtype), expected, **CLOSE[dtype])
-    # A changed model is compiled anew: the graph of the other would know nothing of the change.
-    assert (counters["stats"]["unique_graphs"] > graphs) == (rung.change is not None)
