@@ -13,7 +13,14 @@ nox.options.envdir = "_build/nox"
 TORCH = os.environ.get("TORCH", "torch")
 # What the package's own tests leave out: the site, what runs in a browser or in Node.
 OTHERS = ("site", "web", "labs", "exhibits/test_exhibits_shown.py", "test_generated.py")
-PACKAGE = ("-q", "-n", "2", "-m", "not browser", *(f"--ignore=tests/{name}" for name in OTHERS))
+PACKAGE = (
+    "-q",
+    "-n",
+    "2",
+    "-m",
+    "not browser and not thorough",
+    *(f"--ignore=tests/{name}" for name in OTHERS),
+)
 
 
 @nox.session
