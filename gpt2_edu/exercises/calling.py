@@ -160,10 +160,12 @@ def _stopped(function: Callable[..., Any], error: BaseException) -> Outcome:
     return Outcome(error=f"{kind}: {text}{_line(error, function)}{_in_other_words(text)}")
 
 
+ONE_LIST = "Put the tensors in square brackets, as one argument"
 WORDS = {  # part of an error's message: what it says to whoever has not seen it before
     "Boolean value of Tensor": "For the entries of a tensor `not`, `and`, `or` are `~`, `&`, `|`",
     "ModuleList] is missing": "A ModuleList is a list: call its modules one by one, in a loop",
-    "must be tuple of Tensors, not Tensor": "Put the tensors in square brackets, as one argument",
+    "must be tuple of Tensors, not Tensor": ONE_LIST,
+    "(tuple of Tensors tensors": ONE_LIST,  # until torch 2.11
     "has no attribute 'detach'": "`nn.Parameter` takes a tensor, such as `torch.ones(n)`",
     "does not require grad": "Nothing connects this number with a parameter: a `no_grad`, a "
     "`detach` or an `item` is in between",

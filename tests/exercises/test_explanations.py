@@ -332,6 +332,20 @@ def test_any_exception_is_reported(kind):
     assert outcome(raises).error.startswith(f"{kind.__name__}: ")
 
 
+@pytest.mark.parametrize(
+    "version",
+    [
+        "expected one of: * (tuple of Tensors tensors, int dim = 0)",
+        "argument 'tensors' must be tuple of Tensors, not Tensor",
+    ],
+)
+def test_what_torch_says_of_cat_is_explained_in_each_version(version):
+    def raises():
+        raise TypeError(f"cat(): {version}")
+
+    assert "in square brackets" in outcome(raises).error
+
+
 def test_the_readers_own_interrupt_ends_the_check():
     with pytest.raises(KeyboardInterrupt):
         outcome(lambda: os.kill(os.getpid(), signal.SIGINT) or time.sleep(5))
