@@ -24,6 +24,7 @@ from gpt2_site.reviews import reviews
 SITE = ROOT / "_build" / "html"
 OUT = ROOT / "_build" / "dist"
 SHEETS = "faces styles vendor/katex/katex.min flow learn live front practice"
+WIDTH = 657  # pixels between the margins of a sheet
 STYLE = """
 @page { size: A4; margin: 20mm 18mm 22mm; }
 @page :first { margin: 0; }
@@ -40,6 +41,10 @@ article { max-width: none; margin: 0; }
 .contents-of-the-book li.part { margin-top: 0.8em; font-weight: 600; }
 .contents-of-the-book .dots { flex: 1; border-bottom: 1px dotted var(--edge, #999); }
 .highlight, pre, table { max-width: 100%; }
+/* Chromium shrinks the whole book if one line or table is wider than the sheet. */
+article :is(td, th, caption) {
+  min-width: 0 !important; white-space: normal !important; overflow-wrap: anywhere;
+}
 .scroll, .g2-scroll { overflow: visible !important; }
 .part-of-the-book { position: absolute; color: transparent; } /* for its bookmark */
 """
@@ -123,9 +128,13 @@ def main() -> int:
             numbers: dict[str, int] = {}
             for _ in range(2):
                 source.write_text(document(found, numbers), encoding="utf-8")
-                page = browser.new_page()
+                page = browser.new_page(viewport={"width": WIDTH, "height": 1000})
                 page.set_default_timeout(0)
+                page.emulate_media(media="print")
                 page.goto(source.as_uri())
+                wide = page.evaluate("document.documentElement.scrollWidth") / WIDTH
+                if wide > 1.01:
+                    raise SystemExit(f"something is {wide:.2f} times as wide as a sheet")
                 page.pdf(
                     path=part,
                     format="A4",

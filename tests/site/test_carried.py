@@ -17,7 +17,10 @@ from gpt2_site import make_bundle, make_pdf
 from gpt2_site.chapters import chapters
 from gpt2_site.one_page import pages, place
 
-FEW = ("book/start", "notebooks/01_tokens", "notebooks/practice/01_tokens", "notebooks/03_crane")
+FEW = (
+    *("book/start", "notebooks/01_tokens", "notebooks/practice/01_tokens", "notebooks/03_crane"),
+    "book/train",  # its table is wide
+)
 
 
 @pytest.fixture(scope="module")
