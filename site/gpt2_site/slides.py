@@ -23,6 +23,7 @@ from sphinxcontrib.katex import render_latex
 
 from gpt2_site import katex, strip
 from gpt2_site.chapters import ROOT, Page, alone, plain
+from gpt2_site.practice import PREDICT
 from gpt2_site.theme import sha256
 
 TEMPLATES = ROOT / "site" / "templates"
@@ -74,7 +75,8 @@ def slides(of: Page) -> list[Slide]:
 def opening(title: str, cells: Cells) -> Slide:
     """The chapter's title with its question and its promise; what it needs is for the notes."""
     first, second = islice(filter(None, map(paragraphs, cells)), 2)
-    question, promise, *needs = first
+    told = [part for part in first if not part.startswith(f"**{PREDICT}")]
+    question, promise, *needs = told if len(told) > 1 else [*told, *second]
     notes = "".join(map(shown, needs or second))
     return Slide(title, shown(f"{question}\n\n{promise}"), strip.svg(), notes)
 
