@@ -29,8 +29,8 @@ const ofAte = ({ next }) => two(next.find(({ name }) => name === "␣ate")?.p ??
 export const STEPS = [
   {
     title: "Seven pieces",
-    task: "The text is cut into tokens.",
-    answer: ({ ids }) => `${ids.length} of them, one number each: ␣crane is ${ids[CRANE]}.`,
+    task: "",
+    answer: ({ ids }) => `Each is a token with a number: ␣crane is ${ids[CRANE]}.`,
     set: { station: 0 },
     lights: ".token",
     chapter: 1,

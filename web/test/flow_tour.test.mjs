@@ -34,7 +34,7 @@ test("ten steps of at most forty words, each with a chapter", () => {
 
 test("what it says is the pass's", async () => {
   const told = STEPS.map(({ answer }) => answer(whole, false));
-  expect(told[0]).toBe("7 of them, one number each: ␣crane is 483.");
+  expect(told[0]).toBe("Each is a token with a number: ␣crane is 483.");
   expect(told[2]).toBe("␣lifted (0.44). It bets on the machine: 0.68 against 0.18 for the bird.");
   expect(told[3]).toContain("0.98 and 0.96");
   expect(told[4]).toContain("had 0.18, now it has 0.85");
