@@ -98,6 +98,6 @@ export function runsAsChips(name, prompts, pick) {
       make("button", { type: "button", title: text, onclick: () => pick(i + 1) }, text),
     ),
   );
-  chips.hidden = !prompts;
+  chips.hidden = !prompts?.length;
   return chips;
 }

@@ -1,10 +1,12 @@
-// The texts that a reader can choose: a field, a row of examples, and behind "more" what is stored.
+// The texts that a reader can choose: a field, three examples, and behind "more" others and what is
+// stored.
 
 import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { runsAsChips } from "./stored.mjs";
 
-const READY = 3; // stored pass of GPT-2 that is offered among the examples
+const SHOWN = 3; // examples
+const READY = 3; // stored pass of GPT-2 that is one of them
 
 export class Texts {
   /**
@@ -12,18 +14,22 @@ export class Texts {
    * @param {string} value
    * @param {(changes: Record<string, any>) => void} begin
    */
-  constructor({ text, chips, gpt2, learned }, value, begin) {
+  constructor({ text, chips = [], gpt2, learned }, value, begin) {
+    const english = gpt2?.[READY - 1];
+    const shown = english ? SHOWN - 1 : SHOWN;
+    const others = chips.slice(shown);
     this.first = text; // of the book
     this.begin = begin;
     this.examples = /** @type {string[]} */ ([]); // the reader's own
-    this.strip = new Strip({ value, chips, onText: (text) => begin({ text }) });
+    const onText = (/** @type {string} */ text) => begin({ text });
+    this.strip = new Strip({ value, chips: chips.slice(0, shown), onText });
     this.rest = make(
       "div",
       {},
+      runsAsChips("more beginnings", others, (nth) => begin({ text: others[nth - 1] })),
       runsAsChips("GPT-2’s stored passes", gpt2, (run) => begin({ run, off: [] })),
       runsAsChips("the crane while it learned", learned?.texts, (learned) => begin({ learned })),
     );
-    const english = gpt2?.[READY - 1];
     if (english) {
       const onclick = () => begin({ run: READY, off: [] });
       const chip = make(
@@ -34,7 +40,7 @@ export class Texts {
       this.strip.chips.append(chip);
     }
     this.more = make("button", { class: "flow-more", onclick: () => this.open(this.rest.hidden) });
-    this.more.hidden = !gpt2 && !learned;
+    this.more.hidden = !gpt2 && !learned && !others.length;
     this.strip.list.before(
       make("div", { class: "flow-examples" }, this.strip.chips, this.more),
       this.rest,
