@@ -15,26 +15,18 @@ const NO_STORAGE =
   "A page that was opened from a disk has no storage: download the model's two files yourself, " +
   "and choose them as your model.";
 
-/** @type {Promise<Published | null> | undefined} */
-let looked;
-
-/** GPT-2 in 4 bits, where this site has it (`make gpt2`). Nobody is asked before a reader wants it. */
+/**
+ * GPT-2 in 4 bits, where this site has it: `make gpt2` writes what it is below this script.
+ * @returns {Published | null}
+ */
 function onSite() {
-  return (looked ??= look().catch(() => null));
-}
-
-/** @returns {Promise<Published | null>} */
-async function look() {
-  if (location.protocol === "file:") return null;
-  const response = await fetch(beside("files/gpt2_int4.json"));
+  const made = /** @type {any} */ (globalThis).gpt2Files?.gpt2_int4;
   const place = { endpoint: location.origin, folder: beside("files/"), backend: ROUNDED };
-  return response.ok ? { ...(await response.json()), ...place } : null;
+  return made && location.protocol !== "file:" ? { ...made, ...place } : null;
 }
 
 /** What would be fetched. */
-export async function megabytes() {
-  return megabytesOf((await onSite()) ?? PUBLISHED[WHOLE]);
-}
+export const megabytes = () => megabytesOf(onSite() ?? PUBLISHED[WHOLE]);
 
 /** @param {Published} published */
 const megabytesOf = ({ bytes }) => Math.round(bytes / 1e6);
@@ -95,8 +87,8 @@ export function gpt2Button(use, say) {
   const ask = async () => {
     if (await stored().catch(() => "")) return use(storedGpt2());
     if (location.protocol === "file:") return say(NO_STORAGE);
-    const site = await onSite();
     if (question.isConnected) return;
+    const site = onSite();
     const { content_root: root = "" } = document.documentElement.dataset;
     const chapter = make("a", { href: `${root}notebooks/21_bits.html` }, "chapter 21");
     const cost = [". Rounding changes what it predicts (", chapter, ")"];

@@ -91,10 +91,9 @@ export class Lines {
   }
 
   /** With its size, where a stored pass of it was seen or the present model does not know a word. */
-  async nameGpt2() {
-    const wanted = () => this.left || this.unread;
-    const size = wanted() && ` (${await megabytes()} MB)`;
-    const label = `use ${this.left ? "all of " : ""}GPT-2${(wanted() && size) || ""}`;
+  nameGpt2() {
+    const size = this.left || this.unread ? ` (${megabytes()} MB)` : "";
+    const label = `use ${this.left ? "all of " : ""}GPT-2${size}`;
     if (this.gpt2.textContent !== label) this.gpt2.textContent = label;
   }
 }

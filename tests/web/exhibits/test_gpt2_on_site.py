@@ -8,13 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+from typing import Any
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Page, Route
 
 from gpt2_edu.hub import PUBLISHED
 from gpt2_edu.web import ASSETS
 from gpt2_site import make_gpt2, one_pass
+from tests.node import node
 
 CRANE = ASSETS / "crane"
 TEXT = "In the city, the crane"
@@ -22,17 +25,24 @@ SETTINGS = one_pass.settings()
 WAIT = 30_000  # milliseconds
 
 
+Made = tuple[dict[str, bytes], dict[str, Any]]
+
+
 @pytest.fixture(scope="module")
-def made() -> dict[str, bytes]:
-    """The files of the site, in three parts."""
+def made() -> Made:
+    """Three parts, and what a page is told of them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(make_gpt2, "PART", 200_000)
-        return dict(make_gpt2.files(CRANE, PUBLISHED["gpt2"]))
+        return make_gpt2.parts_and_manifest(CRANE, PUBLISHED["gpt2"])
+
+
+def tell(page: Page, manifest: dict[str, Any]) -> None:
+    """As the script says it to which `make gpt2` has added it."""
+    page.evaluate("told => ((globalThis.gpt2Files ??= {}).gpt2_int4 = told)", manifest)
 
 
 def test_the_manifest_says_what_the_parts_are(made):
-    said = json.loads(made[make_gpt2.MANIFEST])
-    parts = {name: content for name, content in made.items() if name.endswith(".bin")}
+    parts, said = made
     assert {name: len(part) for name, part in parts.items()} == said["parts"]
     assert [*said["parts"].values()] == [200_000, 200_000, said["bytes"] - 400_000]
     weights = b"".join(parts.values())
@@ -42,14 +52,19 @@ def test_the_manifest_says_what_the_parts_are(made):
 
 
 def test_make_gpt2_writes_into_the_built_site(made, tmp_path, monkeypatch):
-    place = tmp_path / "_static" / "files"
-    place.mkdir(parents=True)
+    (tmp_path / "_static" / "files").mkdir(parents=True)
+    script = tmp_path / "_static" / "base.js"
+    script.write_text('globalThis.built = "é";\n', "utf-8")
     monkeypatch.setattr(make_gpt2, "SITE", tmp_path)
     monkeypatch.setattr(make_gpt2, "fetch", {"gpt2": CRANE}.__getitem__)
-    assert make_gpt2.main() == 0
-    part, manifest = sorted(place.iterdir(), key=lambda path: path.suffix)
-    assert part.read_bytes() == b"".join(c for name, c in made.items() if name.endswith(".bin"))
-    assert json.loads(manifest.read_text())["parts"] == {part.name: part.stat().st_size}
+    assert make_gpt2.main() == make_gpt2.main() == 0  # a second time changes nothing
+    (part,) = (tmp_path / "_static" / "files").iterdir()
+    assert part.read_bytes() == b"".join(made[0].values())
+    shows = "; console.log(JSON.stringify([built, gpt2Files.gpt2_int4]))"
+    program = [node(), "--eval", script.read_text("utf-8") + shows]
+    printed = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed) == ["é", made[1] | {"parts": {part.name: part.stat().st_size}}]
+    assert script.read_text("utf-8").count("gpt2_int4") == 1
 
 
 # The logits that a whole model gives, rounded in the page, beside those of what was fetched.
@@ -75,12 +90,12 @@ def test_it_comes_from_the_site_and_gives_the_logits_of_the_whole(exhibit, made)
 
     def answer(route: Route) -> None:
         name = route.request.url.rsplit("/", 1)[-1]
-        content = made[name]
+        content = made[0][name]
         if spoilt and name.endswith("-1.bin"):
             content = content[:-1] + bytes([content[-1] ^ 1])
         route.fulfill(body=content)
 
-    shown.page.route("**/files/gpt2_int4.json", answer)
+    tell(shown.page, made[1])
     shown.page.context.route(re.compile(r"/files/gpt2-\w{8}-\d\.bin$"), answer)
     shown.element.get_by_role("button", name="use GPT-2").click()
     question = shown.element.get_by_role("group", name="GPT-2", exact=True)
@@ -118,13 +133,24 @@ def test_it_comes_from_the_site_and_gives_the_logits_of_the_whole(exhibit, made)
 def test_the_picture_offers_it_with_its_size(exhibit, made):
     shown = exhibit("flow", **SETTINGS)
     field = shown.element.locator(".flow-field input")
-    manifest = json.dumps(json.loads(made[make_gpt2.MANIFEST]) | {"bytes": 80_932_108})
-    shown.page.route("**/files/gpt2_int4.json", lambda route: route.fulfill(body=manifest))
+    manifest = made[1] | {"bytes": 80_932_108}
+    tell(shown.page, manifest)
     field.fill("The capital of France is")
     shown.element.get_by_role("button", name="use GPT-2 (81 MB)").click(timeout=WAIT)
     question = shown.element.get_by_role("group", name="GPT-2", exact=True)
     assert ", in 4 bits: 81 MB from this site" in question.locator("span").inner_text(timeout=WAIT)
     question.get_by_role("button", name="no").click()
     shown = exhibit("flow", **SETTINGS, query={"run": "3"})
+    tell(shown.page, manifest)
     shown.element.locator(".flow-field input").fill("As the spaceship was approaching the moon")
     shown.element.get_by_role("button", name="use all of GPT-2 (81 MB)").wait_for(timeout=WAIT)
+
+
+@pytest.mark.browser
+def test_a_site_without_it_is_not_asked_for_it(exhibit):
+    shown = exhibit("flow", **SETTINGS)
+    asked = []
+    shown.page.on("request", lambda request: asked.append(request.url))
+    shown.element.locator(".flow-field input").fill("The capital of France is")
+    shown.element.get_by_role("button", name="use GPT-2 (548 MB)").wait_for(timeout=WAIT)
+    assert not [url for url in asked if "int4" in url]
