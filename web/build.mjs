@@ -25,6 +25,7 @@ const SCRIPTS = {
   learn: "learn/all.mjs", // the exhibit that trains
   reward: "reward/all.mjs", // and the one that learns from marks
   scaling: "scaling/all.mjs", // losses of many runs, and what is fitted to them
+  offline: "offline.mjs", // the service worker
 };
 
 const BUILT = "// Built from web/ by `npm run build`.";
@@ -33,6 +34,7 @@ const LICENCES = {
   scale:
     "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
   flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
+  offline: "With Workbox (MIT, (c) 2018 Google LLC).",
   reward: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
   scaling: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
 };
@@ -89,6 +91,7 @@ const HOW = {
   learn: onBase,
   reward: onBase,
   scaling: onBase,
+  offline: { define: { "process.env.NODE_ENV": '"production"' }, output: { format: "iife" } },
 };
 
 // Shaders and styles are text, whose comments and blanks no minifier removes.

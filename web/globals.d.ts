@@ -72,3 +72,9 @@ declare var gpt2Progress: {
 
 /** Training in the page, which runs.js defines (runs/all.mjs). */
 declare var gpt2Runs: any;
+
+/** Of service workers, what Workbox names: their own library does not go with that of pages. */
+interface ExtendableEvent extends Event {
+  waitUntil(work: Promise<unknown>): void;
+}
+type Client = object;

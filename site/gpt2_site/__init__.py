@@ -17,6 +17,7 @@ EXTENSIONS = (
     "katex",
     "learn",
     "lists",
+    "offline",
     "practice",
     "real",
     "scale",

@@ -86,6 +86,28 @@
     else near.observe(exhibit);
   }
 
+  // Pages that were opened open again without a network (web/offline.mjs). When the store begins, or
+  // begins anew, what this page has loaded already is stored, too, and what its picture of the whole
+  // would load at a touch.
+  const { serviceWorker } = navigator;
+  function store() {
+    const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
+    const deeper = document.querySelector("gpt2-flow") ? ["deep.js", "beside.js"] : [];
+    const urlsToCache = [
+      location.href,
+      ...loaded,
+      ...deeper.map((name) => new URL(name, statics).href),
+    ];
+    serviceWorker.controller?.postMessage({ type: "CACHE_URLS", payload: { urlsToCache } });
+  }
+  if (serviceWorker && location.protocol.startsWith("http")) {
+    serviceWorker.addEventListener("controllerchange", store);
+    const register = () => serviceWorker.register(new URL("../sw.js", statics)).catch(() => {});
+    const later = () => (globalThis.requestIdleCallback ?? setTimeout)(register);
+    if (document.readyState === "complete") later();
+    else addEventListener("load", later);
+  }
+
   // A box that scrolls can be reached and scrolled by keyboard. A formula grows when its face comes,
   // and its box does not.
   const boxes = new ResizeObserver((entries) => {

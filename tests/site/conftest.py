@@ -99,6 +99,19 @@ def pages_that_answer() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def pages_without_a_store() -> Iterator[None]:
+    """The service worker would answer before what a test puts in the network's place."""
+
+    def blocking(make: Callable[..., Any]) -> Callable[..., Any]:
+        return wraps(make)(lambda *args, **more: make(*args, **{"service_workers": "block"} | more))
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("new_context", "new_page"):
+            patch.setattr(Browser, name, blocking(getattr(Browser, name)))
+        yield
+
+
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
     with served(site) as address:

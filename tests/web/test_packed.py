@@ -32,6 +32,7 @@ LIMITS = {  # kB
     "learn": 18,  # the choices, the curve, stories, heads, gradients, ways on, every refusal
     "reward": 12,
     "scaling": 12,
+    "offline": 5,
 }
 
 
