@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
 from benchmarks.chromium import served
 from gpt2_site.chapters import chapters, pages, parts
+from tests.conftest import kept
 from tests.site.waiting import until
 from tests.thorough import thorough
 
@@ -114,45 +118,107 @@ def pages_without_a_store() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    with served(site) as address:
+    with served(site, kept=("/_static/",)) as address:
         yield address
 
 
-@contextmanager
-def opener(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    contexts: dict[str, BrowserContext] = {}
-    errors: list[str] = []
+# What a page can be given anew, and what it has otherwise.
+VIEW: dict[str, Any] = {
+    "viewport": {"width": 1280, "height": 720},
+    "color_scheme": "light",
+    "reduced_motion": "reduce",
+}
+STORED = "cookies,local_storage,indexeddb,cache_storage,file_systems,service_workers"
 
-    def open_page(path: str, before: str = "", clock: bool = False, **settings: object) -> Page:
-        if str(settings) not in contexts:
-            contexts[str(settings)] = browser.new_context(**{"reduced_motion": "reduce"} | settings)
-        page = contexts[str(settings)].new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        if clock:
-            page.clock.install()
-        if before:
-            page.add_init_script(before)
-        page.goto(f"{address}/{path}")
-        return page
 
-    yield open_page
-    for context in contexts.values():
-        context.close()
-    assert errors == []
+@dataclass
+class Pages:
+    """Pages that wait for the next test, each in a context that has the site's files by now.
+
+    To open a page in a new context costs three times as much.
+    """
+
+    browser: Browser
+    address: str
+    waiting: dict[str, list[Page]] = field(default_factory=lambda: defaultdict(list))
+
+    @contextmanager
+    def taken(self) -> Iterator[Callable[..., Page]]:
+        used: dict[str, list[Page]] = {}  # by what their context has
+        errors: list[str] = []
+        with ExitStack() as after:
+
+            def heard(error: object) -> None:
+                errors.append(str(error))
+
+            def open_page(
+                path: str, before: str = "", clock: bool = False, **settings: Any
+            ) -> Page:
+                view = {name: settings.pop(name, usual) for name, usual in VIEW.items()}
+                kind = json.dumps([clock, settings], sort_keys=True)
+                if kind in used:
+                    page = used[kind][0].context.new_page()
+                elif self.waiting[kind]:
+                    page = self.waiting[kind].pop()
+                else:
+                    page = self.browser.new_context(**settings).new_page()
+                    if clock:
+                        page.clock.install()
+                used.setdefault(kind, []).append(page)
+                page.on("pageerror", heard)
+                after.callback(page.remove_listener, "pageerror", heard)
+                page.set_viewport_size(view.pop("viewport"))
+                page.emulate_media(media="null", **view)
+                if before:
+                    after.enter_context(page.add_init_script(before))
+                page.goto(f"{self.address}/{path}")
+                return page
+
+            yield open_page
+        for kind, (page, *_) in used.items():
+            self.put_back(kind, page)
+        assert errors == []
+
+    def put_back(self, kind: str, page: Page) -> None:
+        """Keep a page and the files that its context has, and nothing that a test left."""
+        context = page.context
+        for other in context.pages:
+            if other != page:
+                other.close()
+        if page.is_closed() or not page.url.startswith(self.address) or json.loads(kind)[0]:
+            context.close()  # a clock keeps all that it has done for the next page
+            return
+        page.unroute_all()
+        context.clear_permissions()
+        page.mouse.move(0, 0)
+        page.goto(f"{self.address}/robots.txt")  # all scripts end
+        page.evaluate("sessionStorage.clear()")
+        session = context.new_cdp_session(page)
+        stored = {"origin": self.address, "storageTypes": STORED}
+        session.send("Storage.clearDataForOrigin", stored)
+        session.detach()
+        self.waiting[kind].append(page)
+
+
+@pytest.fixture(scope="module")
+def kept_pages(browser: Browser, address: str) -> Pages:
+    if "pages" not in kept:
+        kept["pages"] = Pages(browser, address)
+    return kept["pages"]
 
 
 @pytest.fixture
-def opened(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
+def opened(kept_pages: Pages) -> Iterator[Callable[..., Page]]:
     """``opened(path)``: a page on which no script may fail. Like settings share a storage.
 
     With ``clock=True`` its timers and frames, not its animations, obey ``page.clock`` as well.
     """
-    with opener(browser, address) as open_page:
+    with kept_pages.taken() as open_page:
         yield open_page
 
 
 @pytest.fixture(scope="module")
-def left_open(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
+def left_open(kept_pages: Pages) -> Iterator[Callable[..., Page]]:
     """The same, for pages on which several tests look and leave nothing."""
-    with opener(browser, address) as open_page:
+    with kept_pages.taken() as open_page:
         yield open_page
