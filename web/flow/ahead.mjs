@@ -2,9 +2,9 @@
 // seen from the first moment, and what the pass brings is not.
 
 import { svg } from "lit/html.js";
-import { outlineOf, slotsOf } from "./lanes.mjs";
+import { slabOf, slotsOf, WIDER } from "./lanes.mjs";
 import { DEEP } from "./layout.mjs";
-import { sides } from "./tiles.mjs";
+import { facesOf, sides } from "./tiles.mjs";
 
 /** @import { Box, Layout } from "./layout.mjs" */
 
@@ -15,15 +15,16 @@ import { sides } from "./tiles.mjs";
  *   of the next token
  */
 export function ahead(layout, { chosen, rooms, titles, bars }) {
-  const { nLayer, lanes, folded, wide } = layout;
+  const { nLayer, lanes, folded, wide, plank } = layout;
+  const whole = (/** @type {Box} */ box, /** @type {number} */ deep) =>
+    `M${box.x} ${box.y}h${box.width}v${box.height}h${-box.width}z${facesOf(box, deep).join("")}`;
   const shapes = Array.from({ length: lanes }, (_, lane) => {
     const thick = lane === chosen ? 5 : 3;
-    const { x, y, width, height } = layout.bar(wide ? 0.86 : 0.8, nLayer + 1.01, lane, thick);
-    const blocks = Array.from({ length: folded ? 0 : nLayer }, (_, block) =>
-      outlineOf(layout, block, lane, thick / 2),
+    const pipe = layout.bar(wide ? 0.86 : 0.8, nLayer + 1.01, lane, thick);
+    const slabs = Array.from({ length: folded ? 0 : nLayer }, (_, block) =>
+      whole(slabOf(layout, block, lane, thick), WIDER * plank),
     );
-    const pipe = `M${x} ${y}h${width}v${height}h${-width}Z`;
-    return [pipe, blocks.join("")].map((d) => svg`<path d=${d}></path>`);
+    return svg`<path d=${whole(pipe, plank)}></path><path d=${slabs.join("")}></path>`;
   });
   /** @type {(box: Box, rx: number, kind: string) => unknown} */
   const box = ({ x, y, width, height }, rx, kind) =>

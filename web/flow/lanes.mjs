@@ -4,6 +4,7 @@ import { nothing, svg } from "lit/html.js";
 import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { START } from "../exhibits/page_model.mjs";
 import { press } from "./press.mjs";
+import { sides } from "./tiles.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
 /** @import { View } from "./scenes.mjs" */
@@ -61,63 +62,53 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
 }
 
-/** Half of an MLP's width, px. @param {Layout} layout */
-const halfOf = ({ across, wide }) => Math.min(17, across / 2 - (wide ? 2.5 : 5));
-const FIELD = [1.61, 1.86]; // where its units are
+const FIELD = { wide: [1.56, 1.83], turned: [1.58, 1.9] }; // where an MLP is
+export const WIDER = 4; // times: an MLP is as deep as four vectors
 
 /**
- * The outline of an MLP.
+ * The front of an MLP.
  * @param {Layout} layout
  * @param {number} block
  * @param {number} lane
- * @param {number} slim  half of the lane's width, px
+ * @param {number} thick  px of the lane
  */
-export function outlineOf(layout, block, lane, slim) {
-  const edge = (/** @type {number} */ side, /** @type {[number, number][]} */ places) =>
-    places.map(([depth, size]) => {
-      const [x, y] = layout.point(block + depth, lane, side * size);
-      return `${x.toFixed(1)} ${y.toFixed(1)}`;
-    });
-  const [from, to] = FIELD;
-  /** @type {[number, number][]} */
-  const way = [1.535, 1.57, 1.58, from, to, 1.89, 1.9, 1.935].map((depth, i) => {
-    return [depth, i > 1 && i < 6 ? halfOf(layout) : slim];
-  });
-  const [a, b, c, d, e, f, g, h] = edge(-1, way);
-  const [k, l, m, n, o, q, r, t] = edge(1, way.reverse());
-  return `M${a}C${b} ${c} ${d}L${e}C${f} ${g} ${h}L${k}C${l} ${m} ${n}L${o}C${q} ${r} ${t}Z`;
+export function slabOf(layout, block, lane, thick) {
+  const [from, to] = FIELD[layout.wide ? "wide" : "turned"];
+  return layout.bar(block + from, block + to, lane, thick);
 }
 
 /**
- * An MLP: the stream swells to four times its width and back; within it each of its units.
+ * An MLP: the stream widens to four times its depth and back; on it lies each of its units.
  * @param {Layout} layout
  * @param {number} block
  * @param {number} lane
  * @param {number[] | null} lit  units; null: it is not known
- * @param {{many: number, chosen: boolean, slim: number, open: () => void, style: string}} more
- *   `many`: units; `slim`: half of the lane's width, px; `style`: the stream's colour
+ * @param {{many: number, chosen: boolean, thick: number, open: () => void, style: string}} more
+ *   `many`: units; `thick`: of the lane, px; `style`: the stream's colour
  */
-export function swelling(layout, block, lane, lit, { many, chosen, slim, open, style }) {
-  const outline = outlineOf(layout, block, lane, slim);
-  const { x, y, width, height } = layout.bar(...along(block), lane, 2 * halfOf(layout) - 3);
-  const columns = Math.ceil(Math.sqrt((many * width) / height) / 2) * 2;
-  const [w, h] = [width / columns, height / Math.ceil(many / columns)];
+export function swelling(layout, block, lane, lit, { many, chosen, thick, open, style }) {
+  const { wide, plank } = layout;
+  const box = slabOf(layout, block, lane, thick);
+  const deep = WIDER * plank;
+  const [long, high] = wide ? [box.width - 2, deep - 1] : [deep - 1, box.height - 2];
+  const columns = Math.ceil(Math.sqrt((many * long) / high) / 2) * 2;
+  const [w, h] = [long / columns, high / Math.ceil(many / columns)];
   const pixels = lit?.map((unit) => {
-    const [left, top] = [x + (unit % columns) * w, y + (Math.floor(unit / columns) + 0.5) * h];
+    const [left, top] = [(unit % columns) * w, (Math.floor(unit / columns) + 0.5) * h];
     return `M${left.toFixed(1)} ${top.toFixed(1)}h${(w * 0.8).toFixed(1)}`;
   });
   const rows = Array.from({ length: Math.ceil(many / columns) }, (_, row) => {
-    return `M${x.toFixed(1)} ${(y + (row + 0.5) * h).toFixed(1)}h${width.toFixed(1)}`;
+    return `M0 ${((row + 0.5) * h).toFixed(1)}h${long.toFixed(1)}`;
   });
-  const thick = `stroke-width:${(h * 0.8).toFixed(2)}px`;
-  return svg`<g class=${chosen ? "mlp chosen" : "mlp"} style=${style} @click=${open}>
-    <path class="shape" d=${outline}></path>
-    ${pixels ? svg`<path class="unlit" d=${rows.join("")} style="${thick};stroke-dasharray:${(w * 0.8).toFixed(2)} ${(w * 0.2).toFixed(2)}"></path><path class="lit" d=${pixels.join("")} style=${thick}></path>` : nothing}
+  const thin = `stroke-width:${(h * 0.8).toFixed(2)}px`;
+  const face = wide
+    ? `matrix(1 0 1 -1 ${box.x + 1} ${box.y - 0.5})`
+    : `matrix(1 -1 0 1 ${box.x + box.width + 0.5} ${box.y + 0.5})`;
+  return svg`<g class=${chosen ? "mlp chosen" : "mlp"} style=${style} data-when="block ${block}: think" @click=${open}>
+    ${sides(box, deep)}<rect class="shape" x=${box.x} y=${box.y} width=${box.width} height=${box.height}></rect>
+    ${pixels ? svg`<g transform=${face}><path class="unlit" d=${rows.join("")} style="${thin};stroke-dasharray:${(w * 0.8).toFixed(2)} ${(w * 0.2).toFixed(2)}"></path><path class="lit" d=${pixels.join("")} style=${thin}></path></g>` : nothing}
     <title>MLP of block ${block}: click to open it</title></g>`;
 }
-
-/** @param {number} block @returns {[number, number]} */
-const along = (block) => [block + FIELD[0], block + FIELD[1]];
 
 /**
  * The way of the chosen token back to the text.

@@ -11,7 +11,9 @@ const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
 const ROWS = 252; // px of all lanes, however many: what stands below stays in its place
 const OPEN = 120; // px that a block needs to show its MLP
-const LOW = 104; // px of a block on a phone: three of them and the answer are seen at once
+const LOW = 128; // px of a block on a phone: three of them and the answer are seen at once
+/** Where there are words between attention and the MLP: parts of the way, and of its px. */
+const WORDED = [0, 0, 0.45, 0.34, 0.5, 0.41, 0.56, 0.6, 0.9, 0.86, 0.96, 0.95, 1, 1];
 export const DEEP = 8; // px of a room, which is a box
 
 export class Layout {
@@ -40,6 +42,8 @@ export class Layout {
     const depth = begin + nLayer * room + end;
     this.top = this.wide ? 62 : 44; // of the first lane's room: titles stand above
     this.width = width;
+    /** How deep a vector is, px: in one scale an MLP has four times that, a head its part of it. */
+    this.plank = this.across / (this.wide ? 6.2 : 9.6);
     /** Of a room, px. */
     this.deep = Math.min(DEEP, room / 6);
     /** Where the lanes end, px: the weights lie below. */
@@ -62,7 +66,9 @@ export class Layout {
   along(depth) {
     const zone = Math.min(this.starts.length - 1, Math.max(0, Math.floor(depth)));
     const [from, to] = [this.starts[zone], this.ends[zone]];
-    return from + (depth - zone) * (to - from) + (this.wide ? 0 : this.top);
+    const worded = !this.wide && !this.folded && zone > 0 && zone <= this.nLayer;
+    const part = worded ? warped(depth - zone) : depth - zone;
+    return from + part * (to - from) + (this.wide ? 0 : this.top);
   }
 
   /**
@@ -133,6 +139,14 @@ export class Layout {
     const [p1, p2] = [this.point(middle, lane, a), this.point(middle, other, b)];
     return [p0, p1, p2, p3];
   }
+}
+
+/** @param {number} part  of the way through a block */
+function warped(part) {
+  let i = 2;
+  while (i < WORDED.length - 2 && WORDED[i] < part) i += 2;
+  const [a, x, b, y] = WORDED.slice(i - 2, i + 2);
+  return x + ((part - a) / (b - a)) * (y - x);
 }
 
 /**

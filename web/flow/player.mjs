@@ -100,7 +100,7 @@ export class Player {
     this.byItself = false;
     this.name("play");
     this.element.classList.remove("plays");
-    this.stage.veil.dataset.says = "";
+    this.stage.light("");
     this.says.replaceChildren(...this.answer);
     const { end } = this;
     this.end = () => {};
@@ -193,7 +193,7 @@ export class Player {
     const [where, verb] = happens(depth, this.nLayer);
     const label = depth === Infinity ? "" : `${where}${verb}`;
     if (stage.veil.dataset.says === label) return;
-    stage.veil.dataset.says = label;
+    stage.light(label);
     if (label && verb === "choose") stage.grow();
     if (!label) return this.says.replaceChildren(...this.answer);
     this.caption.data = `${label}: ${TOLD[verb]}`;

@@ -146,6 +146,15 @@ export class Stage {
     });
   }
 
+  /** What happens, and what does it has the light. @param {string} says */
+  light(says) {
+    this.veil.dataset.says = says;
+    for (const one of /** @type {NodeListOf<SVGElement>} */ (
+      this.scene.querySelectorAll("[data-when]")
+    ))
+      one.classList.toggle("on", one.dataset.when === says);
+  }
+
   /**
    * Where the picture is turned, the page goes along.
    * @param {number} depth

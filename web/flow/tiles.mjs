@@ -108,13 +108,24 @@ export function tilesOf(layout, sizes) {
 }
 
 /**
- * What is seen of a box from above and from the right, beside its front.
+ * What is seen of a box from above and from the right, beside its front: one projection for all that
+ * has depth.
+ * @param {Box} box
+ * @param {number} deep  px
+ * @returns {[string, string]}
+ */
+export function facesOf({ x, y, width: w, height: h }, deep) {
+  const [over, along] = [`l${deep} ${-deep}`, `l${-deep} ${deep}`];
+  return [`M${x} ${y}${over}h${w}${along}z`, `M${x + w} ${y}${over}v${h}${along}z`];
+}
+
+/**
  * @param {Box} box
  * @param {number} deep  px
  */
-export function sides({ x, y, width: w, height: h }, deep) {
-  const [over, along] = [`l${deep} ${-deep}`, `l${-deep} ${deep}`];
-  return svg`<path class="top" d="M${x} ${y}${over}h${w}${along}z"></path><path class="side" d="M${x + w} ${y}${over}v${h}${along}z"></path>`;
+export function sides(box, deep) {
+  const [top, side] = facesOf(box, deep);
+  return svg`<path class="top" d=${top}></path><path class="side" d=${side}></path>`;
 }
 
 /**
@@ -137,10 +148,17 @@ export function faint(tiles, pictures) {
 export function bricks({ tiles, named }) {
   const behind = [...tiles].sort((a, b) => b.y - a.y || a.x - b.x); // the nearer ones last
   return behind.map((tile) => {
-    const { label, x, y, width, height, block } = tile;
+    const { label, module, x, y, width, height, block } = tile;
     const own = block === undefined;
     const [tx, ty] = own ? [x, y + height + 13] : [x + width + DEEP + 6, y + height / 2 + 4];
-    return svg`<g class="brick">${sides(tile, Math.min(DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect></g>
+    const verb = own
+      ? label === "wpe"
+        ? "look up"
+        : "choose"
+      : module.includes(".mlp.")
+        ? "think"
+        : "gather";
+    return svg`<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect></g>
       ${own || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${label}</text>` : nothing}`;
   });
 }

@@ -9,7 +9,7 @@ import { press } from "./press.mjs";
 import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
-import { bricks, faint, sides, tilesOf } from "./tiles.mjs";
+import { bricks, facesOf, faint, sides, tilesOf } from "./tiles.mjs";
 import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
 import { wayThrough } from "./way.mjs";
 
@@ -66,20 +66,42 @@ export function whole(view) {
   /** A lane is as thick as its vector is long: px, by the logarithm. */
   const thickOf = (/** @type {number} */ s, /** @type {number} */ t) =>
     (t === at ? 1.6 : 0.9) * Math.log2(1 + (pass.lengths?.[s][t] ?? USUAL));
+  /** Of a part of a lane, what is seen of its depth. @param {import("./layout.mjs").Box} box */
+  const face = (box) => facesOf(box, layout.plank)[wide ? 0 : 1];
   const stream = lanes.map((t, lane) => {
     const isFolded = Boolean(first) && !lane;
     return stages.map((s) => {
       const box = layout.bar(stageFrom(s), ending(s), lane, thickOf(s, t));
       const passes = gaps && other ? [pass, other] : [pass];
-      return passes.map((one, half) => {
-        const { x, y, width: w, height: h } = gaps ? halfOf(box, half, wide) : box;
-        const said = isFolded ? null : one.lens[s][t];
-        const style = gaps ? apart(said, one, gaps.lane(s, t)) : colour(said, pass);
-        return svg`<rect class="stream" style=${`${style};--d:${s}`} x=${x} y=${y} width=${Math.max(0, w)}
+      const lid = svg`<path class="lid" style=${`${colour(isFolded ? null : pass.lens[s][t], pass)};--d:${s}`} d=${face(box)}></path>`;
+      return [
+        lid,
+        ...passes.map((one, half) => {
+          const { x, y, width: w, height: h } = gaps ? halfOf(box, half, wide) : box;
+          const said = isFolded ? null : one.lens[s][t];
+          const style = gaps ? apart(said, one, gaps.lane(s, t)) : colour(said, pass);
+          return svg`<rect class="stream" style=${`${style};--d:${s}`} x=${x} y=${y} width=${Math.max(0, w)}
           height=${Math.max(0, h)}><title>${told(one.tokens[t], s, said)}</title></rect>`;
-      });
+        }),
+      ];
     });
   });
+  /** In attention a vector is parted among the heads. */
+  const slices = lanes.map((t, lane) =>
+    Array.from({ length: folded || (first && !lane) ? 0 : nLayer }, (_, block) => {
+      const box = layout.bar(block + 1.08, block + 1.47, lane, thickOf(2 * block, t));
+      return svg`<path class=${t === at ? "slices chosen" : "slices"} d=${face(box)}></path>`;
+    }),
+  );
+  const stops = Array.from({ length: nHead }, (_, head) =>
+    [head, head + 1].map((n) => svg`<stop class="h${head % 4}" offset=${n / nHead}></stop>`),
+  );
+  const shades = wide
+    ? lanes.map((t, lane) => {
+        const { x, y, width: w, height: h } = layout.bar(0.86, nLayer + 1.01, lane, 5);
+        return svg`<rect class="shade" x=${x} y=${y + h} width=${w} height="9" fill="url(#flow-shade)"></rect>`;
+      })
+    : nothing;
 
   const ribbons = ribbonsOf(view, layout, [
     pass,
@@ -122,7 +144,7 @@ export function whole(view) {
         many: pass.units,
         chosen: lane === chosen,
         open: () => pass.only || (pick(t), go({ block, mlp: true })),
-        slim: thickOf(2 * block + 1, t) / 2,
+        thick: thickOf(2 * block + 1, t),
         style: lane === chosen ? colour(lens[2 * block + 1][t], pass) : "",
       }),
       plus(lane, 2 * block + 2),
@@ -130,7 +152,7 @@ export function whole(view) {
   });
 
   /** What is active has light around it. */
-  const glow = svg`<linearGradient id="flow-shine" x2="0" y2="1"><stop offset="0" stop-color="#fff" stop-opacity="0.1"></stop><stop offset="0.6" stop-color="#fff" stop-opacity="0"></stop></linearGradient><filter id="flow-glow" filterUnits="userSpaceOnUse" x="0" y="0" width=${width} height=${layout.height}><feGaussianBlur stdDeviation="9"></feGaussianBlur></filter>
+  const glow = svg`<linearGradient id="flow-shine" x2="0" y2="1"><stop offset="0" stop-color="#fff" stop-opacity="0.1"></stop><stop offset="0.6" stop-color="#fff" stop-opacity="0"></stop></linearGradient><linearGradient id="flow-shade" x2="0" y2="1"><stop offset="0" stop-color="#000" stop-opacity="0.7"></stop><stop offset="1" stop-opacity="0"></stop></linearGradient><linearGradient id="flow-heads" x2=${wide ? 0 : 1} y1=${wide ? 1 : 0} y2="0">${stops}</linearGradient><filter id="flow-glow" filterUnits="userSpaceOnUse" x="0" y="0" width=${width} height=${layout.height}><feGaussianBlur stdDeviation="9"></feGaussianBlur></filter>
     <g class="glow" filter="url(#flow-glow)">${stages.map((s) => {
       const { x, y, width, height } = layout.bar(
         stageFrom(s),
@@ -186,7 +208,7 @@ export function whole(view) {
     const [x, y] = layout.point(depth, layout.lanes - 1, across / 2 + 12);
     const place = wide
       ? { x: x + 11, y }
-      : { x: layout.over(chosen) - 10, y: layout.along(depth) + (s % 2 ? 16 : s ? -11 : 6) };
+      : { x: layout.over(chosen) - 11, y: layout.along(depth) + (folded && s ? -11 : 5) };
     const names = [said.name, other?.lens[s][at]?.name ?? said.name].map(bare);
     return svg`<text class="word s${s}" style=${colour(said, pass, 0.25)} x=${place.x} y=${place.y}
       text-anchor="end">${[...new Set(names)].join(" / ")}</text>`;
@@ -201,7 +223,7 @@ export function whole(view) {
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${stream}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
