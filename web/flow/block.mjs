@@ -3,43 +3,21 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { headOf, heat, lengthOf, normed, press, rowOf, step } from "./cells.mjs";
+import { headOf, heat, normed, press, rowOf, step } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
+import { lengthsOf, wayOf } from "./lengths.mjs";
 import { isLit } from "./pass.mjs";
 import { NORMS } from "./place.mjs";
 import { DRAWN } from "./ribbons.mjs";
 import { BLOCK } from "./timetable.mjs";
+import { facesOf, sides } from "./tiles.mjs";
 import { colour } from "./whole.mjs";
 
 const NARROWEST = 82; // px of a map with its name
 const STRIP = 9; // px of a q, k or v
 const BELOW = 46; // px of the steps
-
-/**
- * The lengths of the followed token's vectors in a block.
- * @param {import("./pass.mjs").Pass} pass
- * @param {number} block
- * @param {number} at
- */
-export function lengthsOf({ tensor, tokens }, block, at) {
-  const h = `transformer.h.${block}.`;
-  const of = (/** @type {string} */ path) => {
-    const noted = /** @type {any} */ (tensor)(path);
-    return rowOf(noted, at, noted.values.length / tokens.length);
-  };
-  const before = block ? of(`transformer.h.${block - 1}.resid_post`) : of("embd");
-  const [attention, middle, mlp, after] = ["attn.out", "resid_mid", "mlp.out", "resid_post"].map(
-    (name) => of(h + name),
-  );
-  return {
-    before: lengthOf(before),
-    attention: lengthOf(attention),
-    middle: lengthOf(middle),
-    mlp: lengthOf(mlp),
-    after: lengthOf(after),
-    streams: [before, middle],
-  };
-}
+const PLANK = 22; // px that a vector is deep, where depth runs to the right
+const FRONT = 10; // px of the MLP's front
 
 /** @type {import("./scenes.mjs").Kind} */
 export function block(view) {
@@ -52,7 +30,7 @@ export function block(view) {
   const known = act ? lengthsOf(pass, n, at) : null;
 
   // The stream lies above; on a phone at the left.
-  const across = wide ? 64 : 26;
+  const across = wide ? 84 : 26;
   const left = wide ? 86 : 76;
   const right = wide ? width * 0.52 - 30 : width - 8;
   const most = wide ? Math.floor((right - left) / NARROWEST) : 4;
@@ -61,9 +39,9 @@ export function block(view) {
   const map = Math.min(each - 14, 110);
   const parts = ["q", "k", "v"].map((name) => pass.tensor?.(`transformer.h.${n}.attn.${name}`));
   const above = parts[0] ? 3 * STRIP + 4 : 0; // a map has its q, k and v above it
-  const top = (wide ? 150 : 76) + above;
+  const top = (wide ? 168 : 76) + above;
   const high = map + 42 + above;
-  const mapsEnd = top + Math.ceil(nHead / columns) * high;
+  const mapsEnd = top + Math.ceil(nHead / columns) * high - (wide ? above : 0);
   const plus1 = wide ? width * 0.52 : mapsEnd + 14;
   const plus2 = wide ? width * 0.94 : plus1 + 250;
   const end = wide ? width - 12 : plus2 + 46;
@@ -75,8 +53,21 @@ export function block(view) {
     const style = colour(lens[stage]?.[at] ?? null, pass);
     const [x, y] = wide ? [from, across - 6] : [across - 6, from];
     const [w, h] = wide ? [to - from, 12] : [12, to - from];
-    return svg`<rect class="stream" style=${style} x=${x} y=${y} width=${w} height=${h}></rect>`;
+    const box = { x, y, width: w, height: h };
+    const lid = wide
+      ? svg`<path class="lid" style=${style} d=${facesOf(box, PLANK)[0]}></path>`
+      : nothing;
+    return svg`${lid}<rect class="stream" style=${style} x=${x} y=${y} width=${w} height=${h}></rect>`;
   };
+  // Each head has its part of the vector.
+  const slices = Array.from({ length: wide ? nHead : 0 }, (_, head) => {
+    const part = PLANK / nHead;
+    const [d] = facesOf(
+      { x: left + head * part, y: across - 6 - head * part, width: right - left - 40, height: 0 },
+      part,
+    );
+    return svg`<path class=${`slice h${head % 4}`} data-of="${n}.${head}" d=${d}></path>`;
+  });
   const word = (
     /** @type {number} */ where,
     /** @type {number} */ stage,
@@ -84,7 +75,7 @@ export function block(view) {
   ) => {
     const said = lens[stage]?.[at];
     if (!said) return nothing;
-    const [x, y] = wide ? [where, across - 16] : [across + 18, where];
+    const [x, y] = wide ? [where, across - PLANK - 16] : [across + 18, where];
     return svg`<text class="word" style=${colour(said, pass, 0.25)} x=${x} y=${y}
       text-anchor=${wide ? anchor : "start"}>${said.name} ${fixed(said.p, 2)}</text>`;
   };
@@ -150,22 +141,23 @@ export function block(view) {
   });
   // The MLP: its units as a field.
   const field = wide
-    ? { x: plus1 + 110, y: 150, width: plus2 - plus1 - 150 }
+    ? { x: plus1 + 104, y: 176, width: plus2 - plus1 - 150 - 4 * PLANK }
     : { x: left, y: plus1 + 70, width: width - left - 8 };
   const units = act ? rowOf(act, at, act.values.length / T) : new Float32Array();
-  const many = 32;
-  const cell = Math.min(9, field.width / many);
+  const many = wide ? 32 * Math.max(1, Math.round(Math.sqrt(units.length / 512))) : 32;
+  const cell = Math.min(288 / many, field.width / many);
+  const rows = Math.ceil(Math.max(1, units.length) / many);
   const lit = units.reduce((sum, x) => sum + Number(isLit(x)), 0);
-  const low = Math.min(
-    wide ? 9 : cell,
-    (wide ? 190 : 150) / Math.ceil(Math.max(1, units.length) / many),
-  );
+  const low = wide ? (4 * PLANK) / rows : Math.min(cell, 150 / rows);
+  const slab = { x: field.x, y: field.y + 4 * PLANK, width: many * cell, height: FRONT };
   const openMlp = () => go({ block: n, mlp: true });
   const mlp = svg`<g class="map" role="button" tabindex="0" aria-label="MLP of block ${n}: open it" @click=${openMlp}
     @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, openMlp)}>
-    <text class="name" x=${field.x} y=${field.y - 6}>MLP: ${lit} of ${units.length} units are lit</text>
-    <rect class="touch" x=${field.x} y=${field.y} width=${many * cell} height=${low * Math.ceil(units.length / many)}></rect>
-    ${heat(units, { x: field.x, y: field.y, columns: many, cell, high: low, gap: 1, scale: 2 })}
+    <text class="name" x=${field.x + (wide ? 4 * PLANK : 0)} y=${field.y - 6}>MLP: ${lit} of ${units.length} units are lit</text>
+    ${wide ? svg`<g class="slab" data-when="block ${n}: think">${sides(slab, 4 * PLANK)}<rect x=${slab.x} y=${slab.y} width=${slab.width} height=${FRONT}></rect></g>` : nothing}
+    <g transform=${wide ? `matrix(1 0 -1 1 ${field.x + 4 * PLANK} ${field.y})` : `translate(${field.x} ${field.y})`}>
+    <rect class="touch" width=${many * cell} height=${low * rows}></rect>
+    ${heat(units, { x: 0, y: 0, columns: many, cell, high: low, gap: cell > 4 ? 1 : 0.3, scale: 2 })}</g>
     <title>click to open the MLP</title></g>`;
 
   const way = (
@@ -178,7 +170,21 @@ export function block(view) {
       ? svg`<path class="detour" d="M${from} ${across + 6}V${deep}M${back} ${deep}H${to}V${across + 12}"></path>`
       : svg`<path class="detour" d="M${across + 6} ${from}H${deep}M${back} ${to - 16}V${to}H${across + 12}"></path>`;
   const bottom = wide ? mapsEnd + 14 : end + 24; // of what a pass covers
-  const below = wide ? BELOW : 0;
+  const y0 = bottom + (wide ? BELOW + 40 : 60); // of what is to scale
+  const solids = view.solids?.scale(view, {
+    starts: wide
+      ? [
+          [left, y0],
+          [plus1 + 20, y0],
+        ]
+      : [
+          [12, y0],
+          [12, y0 + 124],
+        ],
+    room: wide ? plus1 - left - 10 : width - 24,
+    wide,
+  });
+  const below = (wide ? BELOW : 0) + (solids?.height ? solids.height + (wide ? 44 : 64) : 0);
   const middle = wide ? top + high / 2 - 20 : 0; // of the first row
   const spots = wide
     ? [44, plus1 + 60].map((x) => ({ x, y: middle, width: 62 }))
@@ -191,11 +197,11 @@ export function block(view) {
   const detours = wide
     ? [
         way(44, plus1, middle - 18, left + (columns - 1) * each + map + 6),
-        way(plus1 + 60, plus2, middle - 18, field.x + many * cell + 6),
+        way(plus1 + 60, plus2, middle - 18, field.x + many * cell + 3 * PLANK),
       ]
     : [];
   const stage = 2 * n;
-  const fieldEnd = wide ? field.x + many * cell : field.y + 150;
+  const fieldEnd = wide ? field.x + many * cell + 3 * PLANK : field.y + 150;
   const stops = wide
     ? [0, left - 8, left + (columns - 1) * each + map + 10, plus1 + 14, fieldEnd + 36, width]
     : [0, top - above - 24, mapsEnd - 6, plus1 + 14, fieldEnd + 20, bottom];
@@ -217,15 +223,16 @@ export function block(view) {
     below,
     ahead: svg`<path d=${wide ? `M12 ${across - 3}H${end}v6H12z` : `M${across - 3} 24V${end}h6V24z`}></path>
       ${weights[n].map((_, head) => svg`<rect class="place" x=${placeOfMap(head)[0]} y=${placeOfMap(head)[1]} width=${map} height=${map}></rect>`)}
-      <rect class="place" x=${field.x} y=${field.y} width=${many * cell} height=${wide ? 144 : 150}></rect>`,
-    body: svg`${detours}${bar(wide ? 12 : 24, plus1, stage)}${bar(plus1, plus2, stage + 1)}${bar(plus2, end, stage + 2)}
+      ${wide ? sides(slab, 4 * PLANK) : svg`<rect class="place" x=${field.x} y=${field.y} width=${many * cell} height="150"></rect>`}`,
+    body: svg`${detours}${bar(wide ? 12 : 24, plus1, stage)}${slices}${bar(plus1, plus2, stage + 1)}${bar(plus2, end, stage + 2)}
       ${word(wide ? 14 : 40, stage, "start")}${word(wide ? plus1 + 16 : plus1 + 40, stage + 1, "start")}${word(wide ? plus2 + 4 : plus2 + 40, stage + 2, "middle")}
       ${plus(plus1, known ? [known.before, known.attention, known.middle] : [])}
       ${plus(plus2, known ? [known.middle, known.mlp, known.after] : [])}
-      ${maps}${units.length ? mlp : nothing}${dials}${row}`,
+      ${maps}${units.length ? mlp : nothing}${dials}${row}${solids?.body}`,
     boxes: ({ head, mlp: toMlp, norm }) => {
       if (norm) return { ...spots[NORMS.indexOf(norm)], height: 60 };
-      if (toMlp) return { x: field.x, y: field.y, width: many * cell, height: 150 };
+      if (toMlp)
+        return { x: field.x, y: field.y, width: many * cell, height: wide ? 4 * PLANK : 150 };
       if (head === undefined) return null;
       const [x, y] = placeOfMap(head);
       return { x, y, width: map, height: map };
@@ -247,16 +254,6 @@ export function block(view) {
     },
     says: says(pass, n, at, known),
   };
-}
-
-/**
- * Where a vector points that is added, by the lengths before, of itself, and after.
- * @param {number[]} lengths
- */
-export function wayOf([before, added, after]) {
-  const along = (after ** 2 - before ** 2 - added ** 2) / (2 * before * added); // the cosine
-  const most = Math.abs(along) > 0.3 && Math.abs(along) < 0.7 ? "partly" : "mostly";
-  return `${most} ${Math.abs(along) <= 0.3 ? "sideways" : along > 0 ? "along it" : "against it"}`;
 }
 
 /**

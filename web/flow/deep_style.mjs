@@ -233,6 +233,19 @@ gpt2-flow.g2-live .flow-zoom button { min-width: 2rem; min-height: 1.75rem; padd
 .flow-numbers .ground { fill: #2b3845; }
 .flow-numbers text { paint-order: stroke; stroke: #0a0e13; stroke-width: 3px; stroke-opacity: 0.6; }
 `,
+  // A block to scale.
+  `
+.flow-picture .cap { fill: none; stroke: var(--hue); stroke-width: 3; }
+.flow-picture .cap[data-lit] { stroke-width: 6; }
+.flow-picture .slice { fill: var(--hue); fill-opacity: 0.75; }
+.flow-picture .slice[data-lit] { fill-opacity: 1; }
+.vectors rect { fill: #33465a; }
+.flow-picture .vectors image { image-rendering: auto; }
+.slab { --made: #33424f; fill: var(--made); }
+.flow-picture .slab .top, .flow-ahead .top { fill: #1b2630; }
+.flow-picture .slab .side, .flow-ahead .side { fill: #141d26; }
+.deep .flow-stage { --paper: #121a23; background: linear-gradient(#1d2833, #0d1319 65%); box-shadow: 0 0 0 10px var(--stage), inset 0 1px #fff2; }
+`,
   // A matrix.
   `
 .flow-picture .aside { fill: var(--paper); fill-opacity: 0.55; pointer-events: none; }

@@ -4,7 +4,7 @@ import { nothing, svg } from "lit/html.js";
 import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { START } from "../exhibits/page_model.mjs";
 import { press } from "./press.mjs";
-import { sides } from "./tiles.mjs";
+import { facesOf, sides } from "./tiles.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
 /** @import { View } from "./scenes.mjs" */
@@ -60,6 +60,33 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
     ${low && !differs ? nothing : svg`<text class="id" x=${x + width / 2 - (swaps && chosen && !wide ? 6 : 0)} y=${y + height - (low ? 1 : 5)}>${folded ? "older" : under}</text>`}
     ${swaps && chosen ? svg`<text class="swap" x=${x + width - 8} y=${y + height - 5}>⇄</text>` : nothing}
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
+}
+
+/**
+ * What gives the lanes their depth: their shadows, and in attention each head's part of a vector.
+ * @param {Layout} layout
+ * @param {{nHead: number, at: number, thickOf: (stage: number, t: number) => number}} more
+ */
+export function depthOf(layout, { nHead, at, thickOf }) {
+  const { wide, first, nLayer, folded, plank } = layout;
+  const lanes = Array.from({ length: layout.lanes }, (_, lane) => lane);
+  const slices = lanes.map((lane) => {
+    const t = first ? first + lane - 1 : lane;
+    return Array.from({ length: folded || (first && !lane) ? 0 : nLayer }, (_, block) => {
+      const box = layout.bar(block + 1.08, block + 1.47, lane, thickOf(2 * block, t));
+      const d = facesOf(box, plank)[wide ? 0 : 1];
+      return svg`<path class=${t === at ? "slices chosen" : "slices"} d=${d}></path>`;
+    });
+  });
+  const shades = lanes.map((lane) => {
+    const { x, y, width, height } = layout.bar(0.86, nLayer + 1.01, lane, 5);
+    return svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>`;
+  });
+  const stops = Array.from({ length: nHead }, (_, head) =>
+    [head, head + 1].map((n) => svg`<stop class="h${head % 4}" offset=${n / nHead}></stop>`),
+  );
+  const defs = svg`<linearGradient id="flow-shade" x2="0" y2="1"><stop offset="0" stop-color="#000" stop-opacity="0.7"></stop><stop offset="1" stop-opacity="0"></stop></linearGradient><linearGradient id="flow-heads" x2=${wide ? 0 : 1} y1=${wide ? 1 : 0} y2="0">${stops}</linearGradient>`;
+  return { defs, shades: wide ? shades : nothing, slices };
 }
 
 const FIELD = { wide: [1.56, 1.83], turned: [1.58, 1.9] }; // where an MLP is

@@ -30,6 +30,7 @@ import { product } from "./product.mjs";
  * @property {(id: number) => string} [name]  of a token
  * @property {(tiles: import("./tiles.mjs").Tile[], view: View) => unknown} [weights]  what is in
  *   them, once somebody is near
+ * @property {import("./solids.mjs").Solids} [solids]  a block to scale
  * @property {string[]} [boxes]  the weights in few pixels, until they come
  * @property {number} step  of a head: score, scale, mask, share, mix
  * @property {number} hover  an output of a matrix; -1: none

@@ -12,7 +12,7 @@ import { tableOf } from "./source.mjs";
 /** @import { Tile } from "./tiles.mjs" */
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 
-const MOST = 128; // rows and columns of a picture: of a larger matrix so many, evenly spread
+const MOST = 128; // rows and columns below the whole
 const SHARP = 2; // for each px of its longer side
 const NARROWEST = 4; // px of a head's part that can be met
 
@@ -78,8 +78,10 @@ export class Thumbs {
    * @param {typeof PageModel} model
    * @param {() => void} repaint
    * @param {SVGElement} picture
+   * @param {number} [most]  rows and columns of a picture: of a larger matrix so many, evenly spread
    */
-  constructor(model, repaint, picture) {
+  constructor(model, repaint, picture, most = MOST) {
+    this.most = most;
     this.picture = picture;
     this.model = model;
     this.repaint = repaint;
@@ -108,7 +110,7 @@ export class Thumbs {
     this.weights.clear();
     const pieces = tiles.flatMap((tile) => piecesOf(tile, loaded.config));
     for (const { module, name, rows, columns, box } of pieces) {
-      const most = Math.ceil(Math.min(MOST, SHARP * Math.max(box.width, box.height)));
+      const most = Math.ceil(Math.min(this.most, SHARP * Math.max(box.width, box.height)));
       const part = await model.part({ module, rows, columns, most }).catch(() => null);
       if (!part) this.of = null;
       if (!part || this.of !== loaded) return false;
@@ -157,7 +159,8 @@ export class Thumbs {
    * @param {View} view
    * @param {() => void} looked  what a click on a table does that is only looked up
    */
-  draw(tiles, { pass, at, go, colour }, looked) {
+  draw(tiles, view, looked) {
+    const { pass, at, go } = view;
     const { model } = this;
     if (pass.only) {
       const { x, y } = /** @type {Tile} */ (tiles.find(({ block }) => block === 0));
@@ -169,8 +172,6 @@ export class Thumbs {
       model.ready().then(this.repaint, () => {});
       return nothing;
     }
-    const pieces = (this.pieces = tiles.flatMap((tile) => piecesOf(tile, config)));
-    this.fetch(tiles).then((other) => other && this.repaint());
     const { nLayer } = config;
     const table = tableOf(config).replace("transformer.", "");
     const last = /** @type {Tile} */ (tiles.find(({ module }) => module === table));
@@ -178,9 +179,22 @@ export class Thumbs {
     const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x + 44} y=${last.y + last.height + 13}
       aria-label="ln_f, the last ${config.llama ? "norm" : "LayerNorm"}: open it" @click=${norm}
       @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>ln_f ▸</text>`;
+    return [this.fields(tiles, view, looked), before];
+  }
+
+  /**
+   * Their images, and on these what can be pressed.
+   * @param {Tile[]} tiles
+   * @param {Pick<View, "at" | "go" | "colour">} view
+   * @param {() => void} looked
+   */
+  fields(tiles, { at, go, colour }, looked) {
+    const { config } = /** @type {any} */ (this.model.loaded);
+    const pieces = (this.pieces = tiles.flatMap((tile) => piecesOf(tile, config)));
+    this.fetch(tiles).then((other) => other && this.repaint());
     const roles = new Set(["minus", ...pieces.map(({ role }) => role)]);
     const inks = Object.fromEntries(Array.from(roles, (role) => [role, colour(role)]));
-    const drawn = pieces.map((piece, nth) => {
+    return pieces.map((piece, nth) => {
       const { box, name, rows, columns, heads, many: parts = 1 } = piece;
       const long = (heads === "x" ? box.width : box.height) / parts;
       const many = long >= NARROWEST ? parts : 1;
@@ -204,6 +218,5 @@ export class Thumbs {
       });
       return svg`${shown}${fields}`;
     });
-    return [drawn, before];
   }
 }

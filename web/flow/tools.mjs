@@ -10,6 +10,7 @@ import { addressOf, levelOf } from "./place.mjs";
 import { readPass } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { lightens, roves } from "./light.mjs";
+import { Solids } from "./solids.mjs";
 import { Suggest } from "./suggest.mjs";
 import { Swap } from "./swap.mjs";
 import { Thumbs } from "./thumbs.mjs";
@@ -62,6 +63,7 @@ export class Tools {
     if (!sizes.llama) this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
     this.thumbs = new Thumbs(model, repaint, tour.stage.svg);
+    this.solids = new Solids(model, repaint, tour.stage.svg, this.thumbs);
     this.zoom = new Zoom(tour.stage, this.thumbs);
     lightens(tour.stage.svg);
     roves(tour.stage.svg);
@@ -207,6 +209,7 @@ export class Tools {
       cells: this.cells(pass.ids.length),
       patch,
       name: (/** @type {number} */ id) => this.model.show(id),
+      solids: this.solids,
       weights: (/** @type {import("./tiles.mjs").Tile[]} */ tiles, /** @type {any} */ view) =>
         // What is looked up: positions, or in a Llama with a head of its own the tokens.
         this.thumbs.draw(tiles, view, () => this.state.set({ station: this.sizes.llama ? 1 : 2 })),
@@ -240,6 +243,7 @@ export class Tools {
     const whole = !levelOf(place);
     const touched = Boolean(this.bug || this.cut().length || this.cells(pass.ids.length).length);
     this.thumbs.make();
+    this.solids.make();
     this.zoom.set(whole && !pass.only);
     this.bugs.set();
     this.mine?.set(path);

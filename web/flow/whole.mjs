@@ -6,7 +6,7 @@ import { repeat } from "lit/directives/repeat.js";
 import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { ahead } from "./ahead.mjs";
 import { press } from "./press.mjs";
-import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
+import { barsOf, depthOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
 import { bricks, facesOf, faint, sides, tilesOf } from "./tiles.mjs";
@@ -86,22 +86,7 @@ export function whole(view) {
       ];
     });
   });
-  /** In attention a vector is parted among the heads. */
-  const slices = lanes.map((t, lane) =>
-    Array.from({ length: folded || (first && !lane) ? 0 : nLayer }, (_, block) => {
-      const box = layout.bar(block + 1.08, block + 1.47, lane, thickOf(2 * block, t));
-      return svg`<path class=${t === at ? "slices chosen" : "slices"} d=${face(box)}></path>`;
-    }),
-  );
-  const stops = Array.from({ length: nHead }, (_, head) =>
-    [head, head + 1].map((n) => svg`<stop class="h${head % 4}" offset=${n / nHead}></stop>`),
-  );
-  const shades = wide
-    ? lanes.map((t, lane) => {
-        const { x, y, width: w, height: h } = layout.bar(0.86, nLayer + 1.01, lane, 5);
-        return svg`<rect class="shade" x=${x} y=${y + h} width=${w} height="9" fill="url(#flow-shade)"></rect>`;
-      })
-    : nothing;
+  const { defs, shades, slices } = depthOf(layout, { nHead, at, thickOf });
 
   const ribbons = ribbonsOf(view, layout, [
     pass,
@@ -152,7 +137,7 @@ export function whole(view) {
   });
 
   /** What is active has light around it. */
-  const glow = svg`<linearGradient id="flow-shine" x2="0" y2="1"><stop offset="0" stop-color="#fff" stop-opacity="0.1"></stop><stop offset="0.6" stop-color="#fff" stop-opacity="0"></stop></linearGradient><linearGradient id="flow-shade" x2="0" y2="1"><stop offset="0" stop-color="#000" stop-opacity="0.7"></stop><stop offset="1" stop-opacity="0"></stop></linearGradient><linearGradient id="flow-heads" x2=${wide ? 0 : 1} y1=${wide ? 1 : 0} y2="0">${stops}</linearGradient><filter id="flow-glow" filterUnits="userSpaceOnUse" x="0" y="0" width=${width} height=${layout.height}><feGaussianBlur stdDeviation="9"></feGaussianBlur></filter>
+  const glow = svg`<linearGradient id="flow-shine" x2="0" y2="1"><stop offset="0" stop-color="#fff" stop-opacity="0.1"></stop><stop offset="0.6" stop-color="#fff" stop-opacity="0"></stop></linearGradient>${defs}<filter id="flow-glow" filterUnits="userSpaceOnUse" x="0" y="0" width=${width} height=${layout.height}><feGaussianBlur stdDeviation="9"></feGaussianBlur></filter>
     <g class="glow" filter="url(#flow-glow)">${stages.map((s) => {
       const { x, y, width, height } = layout.bar(
         stageFrom(s),

@@ -1,7 +1,7 @@
 // The deeper levels of the picture spell out what the tape has.
 
 import { beforeAll, expect, test } from "vitest";
-import { lengthsOf } from "../flow/block.mjs";
+import { lengthsOf } from "../flow/lengths.mjs";
 import { asProduct, decimals, heat, lengthOf, spreadOf } from "../flow/cells.mjs";
 import { stepOf } from "../flow/head.mjs";
 import { STEPS } from "../flow/place.mjs";
