@@ -85,7 +85,7 @@ export function flow(page) {
     stage.fly = deep.fly;
     if (tools) return tools;
     const forget = () => (answered = "");
-    const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass };
+    const more = { sizes, stage: stage.element, stored, cut, begin, go, latest: latestPass };
     const own = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
     const guided = { ...own, gpt2: lines.gpt2, who: lines.who, writer, chapters, player, stage };
     tools = new deep.Tools(page, { ...more, forget, repaint: () => paint(), tour: guided });
@@ -110,7 +110,7 @@ export function flow(page) {
   const go = (/** @type {Place} */ to) => {
     player.stop();
     goes = true;
-    if (tools) tools.hover = tools.sought = -1;
+    if (tools) tools.hover = tools.sought = tools.nth = -1;
     crumbs.go(addressOf(to), state);
   };
   const toggle = (/** @type {string} */ name) => {

@@ -44,7 +44,8 @@ export const isLit = (act) => Math.abs(act) > LIT;
 /** What a scene is given where nothing was changed. @param {Pass} pass */
 export function untouched({ next }) {
   const nothing = { other: null, gaps: null, parts: {}, cells: [], patch: null };
-  return { ...nothing, next, hover: -1, filling: false, setHover: () => {} };
+  const still = { hover: -1, filling: false, setHover: () => {}, nth: -1, setNth: () => {} };
+  return { ...nothing, ...still, next };
 }
 
 /**

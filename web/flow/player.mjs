@@ -218,7 +218,7 @@ export class Player {
    * nothing to move.
    * @param {NonNullable<import("./scenes.mjs").Scene["fills"]>} fills
    */
-  fill({ count, show, ends }) {
+  fill({ count, show, ends, each = Math.min(8000 / count, 160) }) {
     if (still()) {
       this.nth = this.nth + 1 < count ? this.nth + 1 : -1;
       return show(this.nth);
@@ -226,7 +226,6 @@ export class Player {
     this.name("stop");
     this.began = performance.now();
     this.end = () => show(-1);
-    const each = Math.min(8000 / count, 160);
     for (const one of this.stage.svg.getAnimations({ subtree: true })) {
       one.cancel();
       one.play(); // again, where the first step is shown already

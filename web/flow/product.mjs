@@ -21,7 +21,10 @@ import { sourceOf } from "./source.mjs";
 /** @import { View } from "./scenes.mjs" */
 
 const STRIP = 18; // px of a vector
+const SUM = 72; // px of what they come to
 const FALL = 512; // products that fall one after the other: more are drawn at once
+const PLAYED = 4000; // milliseconds of all products that are played, at most
+const EACH = 125; // and of one
 
 /**
  * The products of a score, in their order, and what the softmax makes of it.
@@ -147,14 +150,15 @@ export function product(view) {
     return unknown(pass.tensor ? "The weights are fetched." : "Queries and keys are not stored.");
   const { a, b, products, colours, title, says } = facts;
   const D = products.length;
-  const number = place.number ?? products.indexOf(Math.max(...products));
+  const plays = view.nth >= 0 && view.nth < D; // up to that one they are added
+  const number = plays ? view.nth : (place.number ?? products.indexOf(Math.max(...products)));
   const to = (/** @type {number} */ n) => go({ ...place, number: (n + D) % D });
   const [first, second, result] = asProduct(a[number], b[number]);
 
   // A waterfall: each product goes on where the one before it ended.
   const ends = sumsOf(products);
   const [low, most] = [Math.min(...ends), Math.max(...ends)];
-  const [x0, y0, w, h] = wide ? [16, 200, width - 32, 190] : [16, 190, width - 32, 150];
+  const [x0, y0, w, h] = wide ? [16, 200, width - 32 - SUM, 190] : [16, 190, width - 32 - SUM, 150];
   const each = w / D;
   // Both vectors, number above number: a column of the waterfall is their product.
   const vectors = [a, b].map((values, i) =>
@@ -177,15 +181,23 @@ export function product(view) {
     return { p, i, x, y, width: Math.max(1, each - 2), height: Math.max(1, Math.abs(from - end)) };
   });
   const drop = (/** @type {typeof boxes[0]} */ { i, x, y, width, height }) =>
-    svg`<rect class="drop" style="--n:${(32 * i) / D}" x=${x} y=${y} width=${width} height=${height}></rect>`;
+    svg`<rect class=${plays && i > number ? "drop later" : "drop"} style="--n:${(32 * i) / D}" x=${x} y=${y} width=${width} height=${height}></rect>`;
   const path = (/** @type {typeof boxes[0]} */ { x, y, width, height }) =>
     `M${x.toFixed(1)} ${y.toFixed(1)}h${width}v${height.toFixed(1)}h${-width}z`;
-  const signs = [boxes.filter(({ p }) => p >= 0), boxes.filter(({ p }) => p < 0)];
+  const there = D > FALL && plays ? boxes.slice(0, number + 1) : boxes;
+  const signs = [there.filter(({ p }) => p >= 0), there.filter(({ p }) => p < 0)];
   const bars = signs.map(
     (some, sign) =>
       svg`<g class=${sign ? "fall minus" : "fall"}>${D > FALL ? svg`<path class="drop" d=${some.map(path).join("")}></path>` : some.map(drop)}</g>`,
   );
-  const large = wide ? 40 : 28;
+  // The sum as far as it has come: a column of its own at the right, and the number.
+  const level = py(ends[plays ? number + 1 : D]);
+  const sum = svg`<path class="level" d="M${x0} ${level}H${x0 + w}"></path>
+    <rect class=${ends[plays ? number + 1 : D] < 0 ? "sum minus" : "sum"} x=${x0 + w + 8} y=${Math.min(level, py(0))} width=${SUM - 16} height=${Math.max(1, Math.abs(level - py(0)))}></rect>
+    <text class="summed" x=${x0 + w + SUM - 8} y=${level < py(0) ? level - 8 : level + 18} text-anchor="end">${fixed(ends[plays ? number + 1 : D], 2)}</text>`;
+  const large = wide
+    ? 40
+    : Math.min(28, (width - 32) / (0.6 * `${first} × ${second} = ${result}`.length));
   const fy = y0 + h + 40;
   const more = chain(facts.chain, { y: fy, width, columns: wide ? undefined : 1 });
   const many = grouped(multiplyAdds(sizes, pass.tokens.length));
@@ -208,10 +220,11 @@ export function product(view) {
       <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${first}</tspan> × <tspan class=${colours[1]}>${second}</tspan> = ${result}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
       ${button("▸", { x: 62, y: 48 + large, width: 40, act: () => to(number + 1), label: "the next product" })}
-      ${vectors}<path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${column}
-      <g class="fall chosen">${drop(boxes[number])}</g>
+      ${vectors}<path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path><g class=${plays ? "played" : ""}>${bars}</g>${column}
+      <g class="fall chosen">${drop(boxes[number])}</g>${sum}
       ${columns("product", { x: x0, y: y0 - 66, width: w, height: h + 66 }, { count: D, chosen: number, told: `number ${number}: ${first} times ${second} is ${result}`, choose: to })}${more.body}`,
     boxes: () => null,
+    fills: { count: D, show: view.setNth, each: Math.min(EACH, PLAYED / D) },
     path: place.weight ? sourceOf(place, sizes).output : `transformer.h.${place.block}.attn.scores`,
     says,
   };

@@ -38,6 +38,8 @@ import { product } from "./product.mjs";
  * @property {(depth: number) => void} upTo  show the pass as far as that
  * @property {(output: number, filled?: boolean) => void} setHover  `filled`: those behind it are still to come
  * @property {boolean} filling
+ * @property {number} nth  product that is added now; -1: all are
+ * @property {(nth: number) => void} setNth
  * @property {(place: Place) => void} go
  * @property {(at: number) => void} pick  another token
  * @property {(at: number) => void} exchange  that token for another
@@ -66,8 +68,9 @@ import { product } from "./product.mjs";
  * @property {{x: number, y: number, width: number}} [knob]  where the temperature is set
  * @property {boolean} [vertical]
  * @property {import("lit/html.js").TemplateResult} [ahead]  what a pass that plays has not reached
- * @property {{count: number, show: (nth: number) => void, ends?: number[]}} [fills]  what is played
- *   instead, one after the other; `ends`: when each does, milliseconds
+ * @property {{count: number, show: (nth: number) => void, ends?: number[], each?: number}} [fills]
+ *   what is played instead, one after the other; `ends`: when each does, milliseconds; `each`: how
+ *   long one takes
  */
 /** @typedef {(view: View) => Scene} Kind */
 

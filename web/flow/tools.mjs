@@ -4,6 +4,7 @@ import { bugChoice, NAMES, throughBug } from "./bug.mjs";
 import { cutSays } from "./cut_says.mjs";
 import { Dart } from "./dart.mjs";
 import { editsOf, Hand } from "./by_hand.mjs";
+import { Inset } from "./inset.mjs";
 import { Layout } from "./layout.mjs";
 import { Shelf } from "./parts.mjs";
 import { addressOf, levelOf } from "./place.mjs";
@@ -33,10 +34,10 @@ export class Tools {
    * @param {Page} page
    * @param {{sizes: any, stage: HTMLElement, stored: Pass[], cut: () => string[],
    *   begin: (changes: Record<string, any>) => void, latest: () => Promise<Pass | null>,
-   *   forget: () => void, repaint: () => void, tour: ConstructorParameters<typeof Tour>[1]}} more
+   *   forget: () => void, repaint: () => void, go: (place: Place) => void, tour: ConstructorParameters<typeof Tour>[1]}} more
    *   `latest`: the pass of the present text, computed here; `forget`: what was computed
    */
-  constructor(page, { sizes, stage, stored, cut, begin, latest, forget, repaint, tour }) {
+  constructor(page, { sizes, stage, stored, cut, begin, latest, forget, repaint, go, tour }) {
     const { settings, state, model, complain } = page;
     this.state = state;
     this.model = model;
@@ -64,7 +65,10 @@ export class Tools {
     this.tour = new Tour(state, tour);
     this.thumbs = new Thumbs(model, repaint, tour.stage.svg);
     this.solids = new Solids(model, repaint, tour.stage.svg, this.thumbs);
-    this.zoom = new Zoom(tour.stage, this.thumbs);
+    this.inset = new Inset(() => (this.zoom.times > 1 ? this.zoom.by(0) : go({})));
+    this.top = tour.who;
+    this.stage = tour.stage;
+    this.zoom = new Zoom(tour.stage, this.thumbs, () => this.where());
     lightens(tour.stage.svg);
     roves(tour.stage.svg);
     const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
@@ -82,6 +86,9 @@ export class Tools {
     this.hover = -1; // an output of a matrix
     this.sought = -1; // the one whose row is on its way
     this.filling = false; // those behind it are still to come
+    /** @type {{pass: Pass, place: Place, at: number} | null} */
+    this.shown = null;
+    this.nth = -1; // product that is added now; -1: all are
   }
 
   get bug() {
@@ -206,6 +213,12 @@ export class Tools {
       setHover: (/** @type {number} */ output, fills = false) => {
         this.seek(place, output, fills).catch(this.complain);
       },
+      nth: this.nth,
+      setNth: (/** @type {number} */ nth) => {
+        if (nth === this.nth) return;
+        this.nth = nth;
+        this.repaint();
+      },
       cells: this.cells(pass.ids.length),
       patch,
       name: (/** @type {number} */ id) => this.model.show(id),
@@ -244,7 +257,9 @@ export class Tools {
     const touched = Boolean(this.bug || this.cut().length || this.cells(pass.ids.length).length);
     this.thumbs.make();
     this.solids.make();
+    this.shown = { pass, place, at };
     this.zoom.set(whole && !pass.only);
+    this.where();
     this.bugs.set();
     this.mine?.set(path);
     this.learned?.set();
@@ -252,6 +267,24 @@ export class Tools {
     this.swap.set(pass, whole);
     this.suggest.set(pass);
     this.versus.set(pass, { other: this.other, whole, touched });
+  }
+
+  /** Where one is in the whole: above a deeper level, and in the corner of what is zoomed. */
+  where() {
+    const { inset, stage, zoom, shown } = this;
+    if (!shown) return;
+    const { pass, place, at } = shown;
+    const { times, corner } = zoom;
+    const deep = levelOf(place) > 0;
+    if (!deep && times === 1) return inset.hide();
+    const how = { at, width: stage.room, sizes: this.model.loaded?.config ?? this.sizes };
+    if (inset.element.parentElement !== (deep ? this.top.parentElement : stage.element)) {
+      if (deep) this.top.before(inset.element);
+      else stage.element.append(inset.element);
+    }
+    if (deep) return inset.set(pass, { ...how, place });
+    const [width, height] = [stage.svg.clientWidth, stage.svg.clientHeight].map((px) => px / times);
+    inset.set(pass, { ...how, seen: { x: corner[0], y: corner[1], width, height } });
   }
 
   /**

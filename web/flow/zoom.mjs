@@ -24,8 +24,10 @@ export class Zoom {
   /**
    * @param {Stage} stage
    * @param {Thumbs} thumbs
+   * @param {() => void} moved
    */
-  constructor(stage, thumbs) {
+  constructor(stage, thumbs, moved) {
+    this.moved = moved;
     this.stage = stage;
     this.thumbs = thumbs;
     this.times = 1;
@@ -150,6 +152,7 @@ export class Zoom {
     this.numbers.remove();
     clearTimeout(this.timer);
     this.round++;
+    this.moved();
     if (times > 1) this.timer = Number(setTimeout(() => this.write(this.round), REST));
   }
 
