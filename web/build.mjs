@@ -99,7 +99,7 @@ const texts = {
   name: "texts",
   transform: (code, id) => {
     if (id.endsWith("/shaders.mjs")) return code.replace(/\n *(\/\/.*)?(?=\n)|(?<=\n) +/g, "");
-    if (!id.endsWith("/deep_style.mjs")) return null;
+    if (!/\/(deep|solid)_style\.mjs$/.test(id)) return null;
     return code
       .replace(/^ *\/\/.*$/gm, "")
       .replace(/(?<=[:;,{}]) +| +(?=[{}])|;(?= *\})|\n *|(?<=[ :,(])0(?=\.)/g, "");

@@ -1,7 +1,10 @@
 // How the deeper part of the picture looks: the rules come with it, so that a first page does not wait
 // for them. Colours and the whole are in flow.css.
 
+import { SOLID } from "./solid_style.mjs";
+
 export const STYLE = [
+  SOLID,
   // Deeper levels.
   `
 gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55); --v: light-dark(#148a5e, #43b892); --weights: light-dark(#7c468f, #b47fca); --plain: light-dark(#3d5a80, #8fb0d8); --minus: light-dark(#9a8f80, #8a8072); }
@@ -54,8 +57,10 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .drop.later { opacity: 0.12; }
 .flow-picture .played * { animation: none !important; }
 .flow-picture .level { stroke: var(--plain); stroke-dasharray: 2 4; }
-.flow-picture .sum { fill: var(--plain); }
-.flow-picture .sum.minus { fill: var(--minus); }
+.flow-picture .sum { --made: var(--plain); fill: var(--made); }
+.flow-picture .sum.minus { --made: var(--minus); }
+.flow-picture .sum .top { fill: color-mix(in oklab, var(--made) 70%, #fff); }
+.flow-picture .sum .side { fill: color-mix(in oklab, var(--made) 55%, #000); }
 .flow-picture .summed { font-size: 18px; font-weight: 600; font-variant-numeric: tabular-nums; paint-order: stroke; stroke: var(--paper); stroke-width: 5px; }
 @media (prefers-reduced-motion: no-preference) {
   .flow-picture .fall .drop { animation: flow-fall 0.3s calc(var(--n) * 40ms) backwards; }
@@ -238,34 +243,6 @@ gpt2-flow.g2-live .flow-zoom button { min-width: 2rem; min-height: 1.75rem; padd
 .flow-numbers { position: absolute; inset: 0; pointer-events: none; font-size: 12px !important; font-variant-numeric: tabular-nums; }
 .flow-numbers .ground { fill: #2b3845; }
 .flow-numbers text { paint-order: stroke; stroke: #0a0e13; stroke-width: 3px; stroke-opacity: 0.6; }
-`,
-  // The whole in small.
-  `
-gpt2-flow.g2-live .flow-inset { order: 1; width: 11rem; min-height: 0; padding: 2px; line-height: 0; color-scheme: dark; --paper: #0a0e13; --zone: #131b24; --stream: #465666; --dim: #212c38; background: #0a0e13; border: 1px solid #3d4b59; border-radius: 6px; cursor: zoom-out; }
-.flow-inset svg { pointer-events: none; }
-.flow-inset .flow-ahead { position: static; }
-.flow-inset .top { fill: #33444f; }
-.flow-inset .side { fill: #1b2733; }
-.flow-inset :is(.place, .tile) { fill: #1d2833; }
-.flow-inset .tile { fill: #43586b; }
-.flow-inset text { display: none; }
-.flow-inset .here { fill: #5fc3ca22; stroke: var(--g2-accent, #5fc3ca); stroke-width: 10; }
-.flow-stage > .flow-inset { position: absolute; z-index: 2; left: 10px; bottom: 10px; }
-.plays .flow-inset { pointer-events: none; }
-@media (max-width: 41.9rem) { .flow-inset { display: none; } } /* the way back stands above the picture */
-`,
-  // A block to scale.
-  `
-.flow-picture .cap { fill: none; stroke: var(--hue); stroke-width: 3; }
-.flow-picture .cap[data-lit] { stroke-width: 6; }
-.flow-picture .slice { fill: var(--hue); fill-opacity: 0.75; }
-.flow-picture .slice[data-lit] { fill-opacity: 1; }
-.vectors rect { fill: #33465a; }
-.flow-picture .vectors image { image-rendering: auto; }
-.slab { --made: #33424f; fill: var(--made); }
-.flow-picture .slab .top, .flow-ahead .top { fill: #1b2630; }
-.flow-picture .slab .side, .flow-ahead .side { fill: #141d26; }
-.deep .flow-stage { --paper: #121a23; background: linear-gradient(#1d2833, #0d1319 65%); box-shadow: 0 0 0 10px var(--stage), inset 0 1px #fff2; }
 `,
   // A matrix.
   `

@@ -7,6 +7,7 @@ import { WIDE } from "./layout.mjs";
 import { endsOf, operation, turnOf } from "./operation.mjs";
 import { STEPS } from "./place.mjs";
 import { DRAWN } from "./ribbons.mjs";
+import { sides } from "./tiles.mjs";
 
 /** @import { View } from "./scenes.mjs" */
 
@@ -182,7 +183,7 @@ export function head(view) {
   return {
     height: Math.max(bottom, my + shown.length * size + 40),
     body: svg`<g class=${`h${h % 4} op op-${STEPS[step]}`} style="--turn:${turnOf(turns).toFixed(0)}ms;--turns:${row < 0 ? 0 : turns}">${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep, only: pass.only })}
-      ${names}${grid}
+      <g class="plate">${sides({ x: mx, y: my, width: shown.length * size - 1, height: shown.length * size - 1 }, 5)}</g>${names}${grid}
       <rect class="row-frame" x=${mx - 1} y=${my + row * size - 1} width=${shown.length * size + 1} height=${size + 1}></rect>
       <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${known ? rows() : nothing}${step === 1 && row >= 0 ? divides : nothing}</g>`,
     boxes: ({ query, key, weight }) =>

@@ -7,6 +7,7 @@ import { asProduct, decimals, heat, sumsOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { chosenOf, SIDE, worked } from "./parts.mjs";
 import { sourceOf } from "./source.mjs";
+import { sides } from "./tiles.mjs";
 
 const DRAWN = 4096; // outputs at most
 const MARKED = 3; // products with their numbers
@@ -160,6 +161,7 @@ export function matrix(view) {
     body: svg`<text class="axis" x=${left - 30} y="20">${short(input)} of ${token}: ${K} numbers</text>
       <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight.T, ${place.mlp || last || !wide ? "" : "the part of this head: "}${K} × ${R}${work.sampled ? ", a sample" : ""}</text>
       ${heat(x, { x: left - 24, y: top, columns: 1, cell: 18, high: each, scale: fullColour(x) })}
+      <g class="plate">${sides({ x: left, y: top, width: across, height: high }, 5)}<rect class="tile" x=${left} y=${top} width=${across} height=${high}></rect></g>
       <image href=${mapOf(map.weight, work.sampled ? Math.min(K, SIDE) : K, [colour(role), colour("minus")])} x=${left} y=${top} width=${across} height=${high} preserveAspectRatio="none"></image>
       ${shade(0, chosen)}${shade(chosen + 1, R)}
       <rect class="chosen-cell" x=${cx - 1} y=${top - 1} width=${cell + 2} height=${high + 2}></rect>${marks}

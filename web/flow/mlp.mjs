@@ -9,6 +9,7 @@ import { button, heat, rowOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { isLit, LIT } from "./pass.mjs";
 import { matricesOf } from "./place.mjs";
+import { sides } from "./tiles.mjs";
 import { unitOf } from "./unit.mjs";
 
 const REACH = 4; // of the curve, on both sides, at least
@@ -91,7 +92,7 @@ export function mlp(view) {
       <g class="field" role="slider" tabindex="0" aria-label="unit" aria-valuemin="0" aria-valuemax=${act.length - 1}
         aria-valuenow=${unit} aria-valuetext=${told} @click=${pick} @keydown=${step}>
         <rect class="touch" x=${fx} y=${fy} width=${columns * cell} height=${rows * high}></rect>
-        ${heat(act, { x: fx, y: fy, columns, cell, high, gap: 1, scale: 2 })}
+        <g class="plate">${sides({ x: fx, y: fy, width: columns * cell - 1, height: rows * high - 1 }, 5)}</g>${heat(act, { x: fx, y: fy, columns, cell, high, gap: 1, scale: 2 })}
         <rect class="chosen-cell" x=${ux - 1} y=${uy - 1} width=${cell + 1} height=${high + 1}></rect></g>
       <path class="axes" d="M${gx} ${py(0)}H${gx + gw}M${px(0)} ${gy}V${gy + gh}"></path>
       <path class="curve" d=${line}></path><path class="dots" d=${dots}></path>

@@ -17,6 +17,7 @@ import { cellOf, written } from "./by_hand.mjs";
 import { WIDE } from "./layout.mjs";
 import { worked } from "./parts.mjs";
 import { sourceOf } from "./source.mjs";
+import { sides } from "./tiles.mjs";
 
 /** @import { View } from "./scenes.mjs" */
 
@@ -191,10 +192,17 @@ export function product(view) {
       svg`<g class=${sign ? "fall minus" : "fall"}>${D > FALL ? svg`<path class="drop" d=${some.map(path).join("")}></path>` : some.map(drop)}</g>`,
   );
   // The sum as far as it has come: a column of its own at the right, and the number.
-  const level = py(ends[plays ? number + 1 : D]);
+  const now = ends[plays ? number + 1 : D];
+  const [level, ground] = [py(now), py(0)];
+  const box = {
+    x: x0 + w + 8,
+    y: Math.min(level, ground),
+    width: SUM - 24,
+    height: Math.max(1, Math.abs(level - ground)),
+  };
   const sum = svg`<path class="level" d="M${x0} ${level}H${x0 + w}"></path>
-    <rect class=${ends[plays ? number + 1 : D] < 0 ? "sum minus" : "sum"} x=${x0 + w + 8} y=${Math.min(level, py(0))} width=${SUM - 16} height=${Math.max(1, Math.abs(level - py(0)))}></rect>
-    <text class="summed" x=${x0 + w + SUM - 8} y=${level < py(0) ? level - 8 : level + 18} text-anchor="end">${fixed(ends[plays ? number + 1 : D], 2)}</text>`;
+    <g class=${now < 0 ? "sum minus" : "sum"}>${sides(box, 8)}<rect x=${box.x} y=${box.y} width=${box.width} height=${box.height}></rect></g>
+    <text class="summed" x=${x0 + w + SUM - 8} y=${level < ground ? level - 14 : level + 18} text-anchor="end">${fixed(now, 2)}</text>`;
   const large = wide
     ? 40
     : Math.min(28, (width - 32) / (0.6 * `${first} × ${second} = ${result}`.length));

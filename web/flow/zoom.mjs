@@ -3,6 +3,7 @@
 
 import { render, svg } from "lit/html.js";
 import { fixed, make } from "../exhibits/dom.mjs";
+import { still } from "../exhibits/motion.mjs";
 import { fullColour } from "./matrix.mjs";
 
 /** @import { Stage } from "./stage.mjs" */
@@ -14,6 +15,7 @@ const STEP = 2.2; // of + and −
 const WHEEL = 0.004; // for each px that it turns
 const WRITTEN = 38; // px of a weight that has its number
 const LOW = 14; // px that it is high
+const GLIDE = 260; // milliseconds from one size to the next
 const REST = 90; // milliseconds until the numbers come
 const SEEN = "gpt2-edu zoomed";
 const HINT = "zoom to each weight:";
@@ -34,6 +36,7 @@ export class Zoom {
     /** @type {Point} */
     this.corner = [0, 0]; // of what is seen, in the picture's px
     this.timer = 0;
+    this.frame = 0;
     this.round = 0;
     this.numbers = document.createElementNS(NS, "svg");
     this.numbers.setAttribute("class", "flow-picture flow-numbers");
@@ -122,8 +125,16 @@ export class Zoom {
     const [left, top] = first?.map((px, i) => (px - corner[i]) * times) ?? [-1, -1];
     const inside = left > 0 && top > 0 && left < svg.clientWidth && top < svg.clientHeight;
     const middle = inside ? [left, top] : [svg.clientWidth / 2, svg.clientHeight / 2];
-    const [x, y] = (at ?? middle).map((px, i) => corner[i] + px / times - px / now);
-    this.show(now, [x, y]);
+    const start = performance.now();
+    const step = () => {
+      const part = at || still() ? 1 : Math.min(1, (performance.now() - start) / GLIDE);
+      const size = times * (now / times) ** (1 - (1 - part) ** 3);
+      const [x, y] = (at ?? middle).map((px, i) => corner[i] + px / times - px / size);
+      this.show(size, [x, y]);
+      if (part < 1) this.frame = requestAnimationFrame(step);
+    };
+    cancelAnimationFrame(this.frame);
+    step();
     if (this.says.textContent === HINT)
       this.says.textContent = HOW; // said once
     else if (now === 1 || this.says.textContent !== HOW) this.says.textContent = "";

@@ -1,0 +1,29 @@
+// How what has depth looks: plates, planks and slabs, and the whole in small.
+
+export const SOLID = `
+gpt2-flow.g2-live .flow-inset { order: 1; width: 9rem; margin-block: 0.2rem; min-height: 0; padding: 2px; line-height: 0; color-scheme: dark; --paper: #0a0e13; --zone: #131b24; --stream: #465666; --dim: #212c38; background: #0a0e13; border: 1px solid #3d4b59; border-radius: 6px; cursor: zoom-out; }
+.flow-inset svg { pointer-events: none; }
+.flow-inset .flow-ahead { position: static; }
+.flow-inset .top { fill: #33444f; }
+.flow-inset .side { fill: #1b2733; }
+.flow-inset :is(.place, .tile) { fill: #1d2833; }
+.flow-inset .tile { fill: #43586b; }
+.flow-inset text { display: none; }
+.flow-inset .here { fill: #5fc3ca22; stroke: var(--g2-accent, #5fc3ca); stroke-width: 10; }
+.flow-stage > .flow-inset { position: absolute; z-index: 2; left: 10px; bottom: 10px; }
+.plays .flow-inset { pointer-events: none; }
+@media (max-width: 41.9rem) { .flow-inset { display: none; } }
+
+.flow-picture .cap { fill: none; stroke: var(--hue); stroke-width: 3; }
+.flow-picture .cap[data-lit] { stroke-width: 6; }
+.flow-picture .slice { fill: var(--hue); fill-opacity: 0.75; }
+.flow-picture .slice[data-lit] { fill-opacity: 1; }
+.vectors rect { fill: #33465a; }
+.flow-picture .vectors image { image-rendering: auto; }
+.slab { --made: #33424f; fill: var(--made); }
+.flow-picture .slab .top, .flow-ahead .top { fill: #202c37; }
+.flow-picture .slab .side, .flow-ahead .side { fill: #0e151c; }
+.flow-picture .plate .top { fill: #4a5d6e; }
+.flow-picture .plate .side { fill: #0a1017; }
+.deep .flow-stage { --paper: #121a23; --dim: #293642; background: linear-gradient(#1d2833, #0d1319 65%); box-shadow: 0 0 0 10px var(--stage), inset 0 1px #fff2; }
+`;
