@@ -18,7 +18,6 @@ export class Inset {
   /** @param {() => void} back */
   constructor(back) {
     this.svg = document.createElementNS(NS, "svg");
-    this.svg.setAttribute("class", "flow-picture");
     this.element = make("button", {
       class: "flow-inset",
       hidden: true,

@@ -856,7 +856,8 @@ def test_one_can_zoom_from_the_whole_to_each_weight(picture, crane):
     found = [float(text.replace("−", "-")) for text in texts]
     assert found == pytest.approx(weight.flatten().tolist(), abs=0.00501)
     shown.element.get_by_role("button", name="zoom out").press("0")
-    assert shown.element.locator(".flow-picture").get_attribute("viewBox") == whole
+    box = "document.querySelector('.flow-picture').getAttribute('viewBox')"
+    shown.page.wait_for_function(f"{box} === {whole!r}")
     assert numbers.count() == 0 and "place" not in shown.query
 
 
