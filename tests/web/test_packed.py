@@ -24,7 +24,7 @@ LIMITS = {  # kB
     "runs": 37,
     "base": 12,
     "flow": 28,  # with each unit of an MLP, and light
-    "deep": 45,  # with the words that are offered while one types, a block to scale, the whole in small
+    "deep": 45,  # with words offered while one types, a block to scale, the whole in small
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned
     "scale": 9,
     "card": 12,  # most of it sentences

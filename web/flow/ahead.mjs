@@ -16,15 +16,22 @@ import { facesOf, sides } from "./tiles.mjs";
  */
 export function ahead(layout, { chosen, rooms, titles, bars }) {
   const { nLayer, lanes, folded, wide, plank } = layout;
-  const whole = (/** @type {Box} */ box, /** @type {number} */ deep) =>
-    `M${box.x} ${box.y}h${box.width}v${box.height}h${-box.width}z${facesOf(box, deep).join("")}`;
+  /** Boxes of one depth. @type {(boxes: Box[], deep: number) => unknown} */
+  const solids = (boxes, deep) => {
+    const faces = boxes.map((box) => facesOf(box, deep));
+    const fronts = boxes.map(
+      ({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}z`,
+    );
+    const [tops, rights] = [0, 1].map((i) => faces.map((both) => both[i]).join(""));
+    return svg`<path class="top" d=${tops}></path><path class="side" d=${rights}></path><path d=${fronts.join("")}></path>`;
+  };
   const shapes = Array.from({ length: lanes }, (_, lane) => {
     const thick = lane === chosen ? 5 : 3;
     const pipe = layout.bar(wide ? 0.86 : 0.8, nLayer + 1.01, lane, thick);
     const slabs = Array.from({ length: folded ? 0 : nLayer }, (_, block) =>
-      whole(slabOf(layout, block, lane, thick), WIDER * plank),
+      slabOf(layout, block, lane, thick),
     );
-    return svg`<path d=${whole(pipe, plank)}></path><path d=${slabs.join("")}></path>`;
+    return [solids([pipe], plank), solids(slabs, WIDER * plank)];
   });
   /** @type {(box: Box, rx: number, kind: string) => unknown} */
   const box = ({ x, y, width, height }, rx, kind) =>

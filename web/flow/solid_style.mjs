@@ -22,8 +22,8 @@ gpt2-flow.g2-live .flow-inset { order: 1; width: 9rem; margin-block: 0.2rem; min
 .vectors rect { fill: #33465a; }
 .flow-picture .vectors image { image-rendering: auto; }
 .slab { --made: #33424f; fill: var(--made); }
-.flow-picture .slab .top, .flow-ahead .top { fill: #202c37; }
-.flow-picture .slab .side, .flow-ahead .side { fill: #0e151c; }
+.flow-picture .slab .top { fill: #202c37; }
+.flow-picture .slab .side { fill: #0e151c; }
 .flow-picture .plate .top { fill: #4a5d6e; }
 .flow-picture .plate .side { fill: #0a1017; }
 .deep .flow-stage { --paper: #121a23; --dim: #293642; background: linear-gradient(#1d2833, #0d1319 65%); box-shadow: 0 0 0 10px var(--stage), inset 0 1px #fff2; }
