@@ -154,8 +154,23 @@ gpt2-flow.g2-live .flow-who > button.wanted { padding: 0 0.6rem; border-radius: 
 .flow-who { position: relative; }
 .flow-who > [role="group"] { position: absolute; z-index: 5; inset: calc(100% + 0.3rem) 0 auto auto; width: min(36rem, 100%); box-sizing: border-box; box-shadow: 0 6px 24px #000a; }
 `,
+  // The way into the picture, and a text that is offered.
+  `
+.flow-crumbs { min-height: 2rem; font-size: 0.95rem; }
+.flow-near { margin-inline-end: 0.3em !important; max-width: 13rem !important; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; }
+@media (max-width: 41.9rem) { .flow-near { max-width: 7.5rem !important; } }
+`,
+  // Heads that are cut, and what comes of it.
+  `
+.flow-picture .cut.ribbon { stroke-dasharray: 3 5; }
+.flow-picture .head.cut .pill { fill: none; stroke: var(--hue); stroke-dasharray: 2 2; }
+.flow-picture .head.cut text { fill: var(--ink); text-decoration: line-through; }
+.flow-picture .before { fill: none; stroke: var(--ink); stroke-opacity: 0.7; stroke-width: 1.5; stroke-dasharray: 3 3; pointer-events: none; }
+.flow-picture .ghost { pointer-events: none; }
+`,
   // What a stored pass cannot do is grey.
   `
+.stored .brick * { fill: none !important; stroke: var(--line); }
 .stored :is(.head, .cutter) { opacity: 0.45; }
 .stored :is(.head, .cutter, .ribbon, .next, .mlp, .tile) { cursor: not-allowed !important; }
 `,
