@@ -209,6 +209,17 @@ def test_a_prediction_has_a_few_answers_and_each_is_commented(path):
         assert not re.search(r"[$`*]", summary), f"a fold's title is read as HTML: {summary}"
 
 
+@pytest.mark.parametrize("chapter", chapters.chapters(), ids=lambda chapter: chapter.slug)
+def test_a_chapter_opens_with_one_paragraph_a_guess_and_its_picture(chapter):
+    """Chapter 13 has its picture before the guess: it has to be started."""
+    _, _, opening, picture, *_ = read(chapter.pages[0].path).cells
+    lead, then, *_ = opening.source.split("\n\n")
+    assert "g2-live" in str(picture.outputs)
+    if chapter.slug != "training":
+        assert then.startswith("**Predict before you look.**")
+        assert len(re.sub(r"\]\([^)]*\)", "]", lead).split()) <= 75
+
+
 def test_few_cells_are_not_compared(path):
     code = [cell for cell in read(path).cells if cell.cell_type == "code"]
     tags = [set(cell.metadata.get("tags", [])) for cell in code]
