@@ -33,7 +33,7 @@ def keep_in_drive(keep: bool = True) -> None:
         return
     before = Path.cwd()
     os.chdir(folder)
-    if before.resolve() != folder.resolve():
+    if Path.cwd() != before:
         try:
             _copy_work(before)
         except (OSError, ValueError) as error:

@@ -60,7 +60,7 @@ class Crane(Lab):
             self.widgets["x"].value, self.widgets["y"].value = x, y
         self.vectors[vector] = x, y
         words = self.sentences[sentence]
-        seen = words[: words.index(self.word) + 1] if mask else words
+        seen = words[:1] if mask else words
         q = torch.tensor(self.vectors[f"query of {self.word}"])  # (2,)
         keys, values = (
             torch.tensor([self.vectors[f"{of} of {name}"] for name in seen])  # (T, 2)

@@ -65,6 +65,8 @@ def test_every_test_of_every_story_is_counted_once(uniform, tokenizer):
     words = [t.sense.partition("-")[0] for t in asked if t.phenomenon == "sense"]
     counted = {word: score.chances for word, score in grades.senses.items()}
     assert counted == {word: words.count(word) for word in sorted(set(words))}
+    rows = [line.split() for line in str(grades).splitlines() if line.startswith("sense of ")]
+    assert {row[2]: int(row[3]) for row in rows} == counted
 
 
 def test_a_choice_compares_the_right_words_with_the_distractor_after_the_same_beginning(
@@ -153,3 +155,5 @@ def test_the_wilson_interval_matches_published_values():
     assert evals.Score(10, 8).interval == pytest.approx((0.4902, 0.9433), abs=1e-4)
     assert evals.Score(10, 0).interval == pytest.approx((0, 0.2775), abs=1e-4)
     assert evals.Score(10, 10).interval == pytest.approx((0.7225, 1), abs=1e-4)
+    # rounding leaves neither end
+    assert evals.Score(7, 0).interval[0] == 0 and evals.Score(20, 20).interval[1] == 1

@@ -53,8 +53,11 @@ def test_drops_are_what_is_lost_against_the_intact_model(reader, tokenizer, monk
 
 def test_a_hint_is_all_that_tells_the_sense():
     seeds = crane.random_seeds(1000, 3)
-    texts = [crane.story(seed) for seed in seeds if heads.sense_only_from_hint("bat", seed)]
-    assert texts and all(", until the bat " in text for text in texts)
+    found = [seed for seed in seeds if heads.sense_only_from_hint("bat", seed)]
+    texts = [crane.story(seed) for seed in found]
+    assert texts and all(text.count(", until the bat ") == 1 for text in texts)
+    for seed in found:
+        assert sum(test.phenomenon == "sense" for test in crane.annotated_story(seed).tests) == 1
     places = ("cave", "forest", "old tower", "stadium", "at school", "park")
     assert not any(place in text for text in texts for place in places)
 
@@ -78,6 +81,9 @@ def test_weights_are_those_of_the_head_and_the_place(reader, tokenizer):
         assert found.counts["first"] == count
     best = found.strongest("previous")
     assert best.weights["previous"] == max(head.weights["previous"] for head in found.heads)
+    (row,) = (line for line in str(found).splitlines() if line.startswith("previous"))
+    assert row.split()[1] == str(found.counts["previous"])
+    assert row.endswith(f"{best.layer}.{best.head}: {best.weights['previous']:.3f}")
 
 
 def test_heads_are_watched_where_they_must_know_and_at_what_decides(tokenizer):

@@ -85,6 +85,9 @@ def stored(stand_in, tmp_path_factory):
 def test_the_model_that_was_stored_does_not_differ(stand_in, stored):
     assert [run.prompt for run in stored] == STORIES
     assert differences(stand_in, stored) == []
+    with torch.no_grad():
+        logits, _ = stand_in(torch.tensor([stored[0].ids]))
+    assert torch.equal(stored[0].next_ids, logits[0, -1].topk(100).indices)
 
 
 def test_one_other_weight_is_found_and_its_head_named(stored):

@@ -6,10 +6,12 @@ import dataclasses
 from functools import partial
 
 import pytest
+import torch
 
 import gpt2_edu.cli.bench
 from gpt2_edu.cli.bench import BenchOptions, bench
 from gpt2_edu.config import PRESETS
+from gpt2_edu.machine import measure
 
 
 def _small(real, size, device, dtype, **settings):
@@ -37,3 +39,11 @@ def test_the_bench_refuses_what_does_not_fit(refused, monkeypatch):
     assert "0.00 GiB free" in refused("bench", "--device", "cpu")
     assert "exceed the window" in refused("bench", "--new-tokens", 2000)
     assert "Did you mean 'gpt2-xl'" in refused("bench", "--preset", "gpt2-xxl")
+
+
+def test_a_rate_is_the_work_of_one_call_per_second(monkeypatch):
+    monkeypatch.setattr(measure, "seconds", lambda run, device: 0.5)
+    cpu = torch.device("cpu")
+    assert measure.matrix_rate(cpu, torch.float32, 3) == 2 * 3**3 / 0.5
+    assert measure.matrix_vector_rate(cpu, torch.bfloat16, (3, 5)) == 3 * 5 * 2 / 0.5
+    assert measure.copy_rate(cpu, 40) == 2 * 40 / 0.5

@@ -33,7 +33,7 @@ WORDS = {
     "ate": {"k": (0.5, 0.5), "v": (0.9, 0.1)},
     "lifted": {"k": (0.5, 0.5), "v": (0.1, 0.9)},
 }
-SENTENCES = {"A": ("crane", "ate"), "B": ("crane", "lifted")}
+SENTENCES = {"A": ("crane", "ate", "ate"), "B": ("crane", "lifted", "ate")}
 LIVE = {"printed": Matrix([[1.5, -2.0]]), "first": FIRST}
 
 
@@ -59,7 +59,7 @@ def museum(crane) -> Museum:
 
 @pytest.fixture
 def arrows() -> Crane:
-    return Crane(word="crane", q=(1.4, 1.4), words=WORDS, sentences=SENTENCES, **LIVE)
+    return Crane(word="crane", q=(1.4, 1.3), words=WORDS, sentences=SENTENCES, **LIVE)
 
 
 @pytest.fixture
@@ -156,6 +156,7 @@ def test_every_control_of_every_lab_changes_something(
         "cut": ("1.0", "1.2"),
     }
     for one in (sampling, heads, patching, museum, arrows, cost):
+        assert one.html().startswith(f"<gpt2-{one.kind} ")
         one.panel()
         for name, widget in one.widgets.items():
             if name == "vector":
@@ -259,7 +260,9 @@ def test_a_value_moves_no_share_and_the_sliders_follow_the_vector(arrows):
     after, sentence = arrows.shown.value.split("</figure>")
     assert after == table and "(-" in sentence
     arrows.widgets["vector"].value = "query of crane"
-    assert arrows.widgets["x"].value == 1.4
+    assert (arrows.widgets["x"].value, arrows.widgets["y"].value) == (1.4, 1.3)
+    arrows.widgets["mask"].value = True
+    assert "ate" in table and "ate" not in arrows.shown.value
 
 
 def test_a_data_sheet_without_a_figure_says_so(cost):

@@ -37,6 +37,12 @@ def test_freed_memory_is_neither_given_back_nor_mapped_by_itself(monkeypatch, la
     assert libc.options == {TRIM: 2**31 - 1, MMAP: largest}
 
 
+def test_the_compiler_is_the_one_that_the_reader_names(monkeypatch, tmp_path):
+    (mine := tmp_path / "mine").touch(0o755)
+    monkeypatch.setenv("CXX", str(mine))
+    assert device.cpp_compiler() == str(mine)
+
+
 def test_modules_of_shapes_alone_have_no_numbers_and_draw_none():
     before = torch.get_rng_state()
     with device.shapes_only():

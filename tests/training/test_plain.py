@@ -39,3 +39,14 @@ def test_a_table_of_pairs_learns_the_language_and_writes_words_of_it():
     text = plain.write(model, "In the", n=30)
     assert text.startswith("In the")
     assert "<|endoftext|>" not in text
+
+
+def test_each_new_token_is_what_the_last_one_predicts_up_to_the_end_of_the_text():
+    encoding = load_tokenizer("crane")
+    story = "In the marsh"
+    end, ids = encoding.eot_token, encoding.encode_ordinary(story)
+    certain = nn.Embedding(encoding.n_vocab, encoding.n_vocab)  # of each token, the one after it
+    nn.init.zeros_(certain.weight)
+    with torch.no_grad():
+        certain.weight[[end, *ids], [*ids, end]] = 100
+    assert plain.write(certain, "In") == story

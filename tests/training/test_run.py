@@ -152,10 +152,20 @@ def test_memory_is_counted_before_a_cpu_runs_out_of_it(data, tmp_path, monkeypat
     message = str(caught.value)
     assert "batch_size=1000" in message and "GiB" in message
     fits = int(message.split("batch_size=")[-1].split(" fits")[0])
+    assert f"a grad_accum of {-(-1000 // fits)} keeps the step as large" in message
     assert not (tmp_path / "run").exists()  # nothing in the way of the next attempt
     Trainer(small_config(data, tmp_path / "run", batch_size=fits, steps=4)).train()
     with pytest.raises(ValueError, match=f"batch_size={fits + 1} "):
         Trainer(small_config(data, tmp_path / "more", batch_size=fits + 1)).train()
+
+
+def test_what_a_run_holds_of_a_gpu_is_available_to_it(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda device: 2**30)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 2**31)
+    config = small_config(data, tmp_path / "run")
+    for kind, total in (("cuda", "3.00"), ("cpu", "1.00")):
+        step = memory.StepMemory(config, GPT2Config(), torch.device(kind), "float32")
+        assert f"the {kind} has {total}" in step.advice()
 
 
 @pytest.mark.parametrize(
