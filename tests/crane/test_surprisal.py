@@ -81,6 +81,11 @@ def test_entropy_statistics_are_consistent(by_bytes):
     assert floor.by_position[5] == pytest.approx(statistics.mean(row[5] for row in rows))
 
 
+def test_the_error_of_a_mean_is_that_of_stories_of_different_lengths():
+    """At a mean of 3, both totals, 4 of 2 tokens and 5 of 1, are 2 off: √(8 · 2 / 1) / 3."""
+    assert surprisal.mean_and_error([[1, 3], [5]]) == (3, pytest.approx(4 / 3))
+
+
 def test_fewer_than_two_stories_raise():
     with pytest.raises(ValueError, match="at least 2, got 1"):
         crane.entropy(1)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 
 from gpt2_edu.exercises import graded, grading, parts
 from gpt2_edu.exercises.checking import examine
-from gpt2_edu.exercises.exercise import exercises
+from gpt2_edu.exercises.exercise import Case, exercises
 from gpt2_site import make_assignment
 from gpt2_site.chapters import chapters, find
 
@@ -116,6 +117,11 @@ def test_a_hidden_test_has_other_inputs_and_the_same_solution(exercise):
         assert not examine(seen, parts.execute(exercise, exercise.start, parts.solutions)).passed
     else:
         assert grading.differ(seen.cases(), again.cases())
+
+
+def test_any_other_number_is_another_input():
+    one, other = ([Case("", (torch.tensor([value]),))] for value in (1.0, 1.001))
+    assert grading.differ(one, other) and not grading.differ(one, one)
 
 
 def test_an_answer_learned_by_heart_fails_the_hidden_test(capsys):

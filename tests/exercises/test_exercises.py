@@ -295,6 +295,14 @@ def test_what_passed_is_noted_and_can_be_built_on(folder, capsys):
     assert "✓" in progress()._repr_html_()
 
 
+def test_what_passed_is_built_on_what_stands_before_its_function(folder, capsys):
+    exercise = all_exercises()["leave_out"]
+    record.mark_passed("leave_out", exercise.solution.removeprefix(exercise.preamble))
+    args = exercise.cases()[0].args
+    assert torch.equal(own("leave_out")(*args), exercise.right(*args))
+    assert capsys.readouterr().out == "The book's own: attend\n"
+
+
 def test_the_books_solution_stands_in_and_it_is_said(capsys):
     own("layer_norm")
     assert capsys.readouterr().out == "The book's own: layer_norm\n"
@@ -354,6 +362,12 @@ def test_a_damaged_progress_file_is_renamed(folder, capsys, damage):
     (kept,) = folder.glob("progress-damaged-*.json")
     assert kept.read_bytes() == damage.encode("utf-8", "surrogateescape")
     assert "head_size" in progress().passed
+
+
+def test_a_damaged_progress_file_is_said_where_it_is_built_on(folder, capsys):
+    (folder / "progress.json").write_text("{")
+    own("layer_norm")
+    assert "It was kept as progress-damaged-" in capsys.readouterr().out
 
 
 def test_a_folder_that_cannot_be_written_is_said_and_the_answer_stays_right(capsys, monkeypatch):
