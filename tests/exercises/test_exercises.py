@@ -297,7 +297,7 @@ def test_what_passed_is_noted_and_can_be_built_on(folder, capsys):
 
 def test_what_passed_is_built_on_what_stands_before_its_function(folder, capsys):
     exercise = all_exercises()["leave_out"]
-    record.mark_passed("leave_out", exercise.solution.removeprefix(exercise.preamble))
+    record.mark_passed("leave_out", exercise.solution[exercise.solution.index("def ") :])
     args = exercise.cases()[0].args
     assert torch.equal(own("leave_out")(*args), exercise.right(*args))
     assert capsys.readouterr().out == "The book's own: attend\n"
