@@ -172,15 +172,8 @@ export function block(view) {
   const bottom = wide ? mapsEnd + 14 : end + 24; // of what a pass covers
   const y0 = bottom + (wide ? BELOW + 40 : 60); // of what is to scale
   const solids = view.solids?.scale(view, {
-    starts: wide
-      ? [
-          [left, y0],
-          [plus1 + 20, y0],
-        ]
-      : [
-          [12, y0],
-          [12, y0 + 124],
-        ],
+    y: y0,
+    left: wide ? [left, plus1 + 20] : [12, 12],
     room: wide ? plus1 - left - 10 : width - 24,
     wide,
   });
@@ -221,7 +214,7 @@ export function block(view) {
     vertical: !wide,
     range: [n + 1, n + 2],
     below,
-    ahead: svg`<path d=${wide ? `M12 ${across - 3}H${end}v6H12z` : `M${across - 3} 24V${end}h6V24z`}></path>
+    ahead: svg`${wide ? sides({ x: 12, y: across - 6, width: end - 12, height: 12 }, PLANK) : nothing}<path d=${wide ? `M12 ${across - 6}H${end}v12H12zM${slab.x} ${slab.y}h${slab.width}v${FRONT}h${-slab.width}z` : `M${across - 3} 24V${end}h6V24z`}></path>
       ${weights[n].map((_, head) => svg`<rect class="place" x=${placeOfMap(head)[0]} y=${placeOfMap(head)[1]} width=${map} height=${map}></rect>`)}
       ${wide ? sides(slab, 4 * PLANK) : svg`<rect class="place" x=${field.x} y=${field.y} width=${many * cell} height="150"></rect>`}`,
     body: svg`${detours}${bar(wide ? 12 : 24, plus1, stage)}${slices}${bar(plus1, plus2, stage + 1)}${bar(plus2, end, stage + 2)}

@@ -63,10 +63,10 @@ export class Solids extends Thumbs {
 
   /**
    * @param {View} view
-   * @param {{starts: number[][], room: number, wide: boolean}} where  `starts`: of attention and
-   *   of the MLP, which on a phone is below it; `room`: px of either
+   * @param {{y: number, left: number[], room: number, wide: boolean}} where  `left`: px of attention
+   *   and of the MLP, which on a phone is below it; `room`: px of either
    */
-  scale(view, { starts, room, wide }) {
+  scale(view, { y: top, left: [x, mx], room, wide }) {
     const { pass, place, colour, sizes } = view;
     const { config } = this.model.loaded ?? {};
     const n = Number(place.block);
@@ -80,7 +80,7 @@ export class Solids extends Thumbs {
     const each = Math.min(SIDE / C, (room - 3 * GAP) / (Math.max(4 * C, F) + 3 * T)); // px of a number
     const [side, deep, long] = [C * each, T * each, F * each];
     const part = side / nHead;
-    const [[x, y], [mx, my]] = starts;
+    const y = top + deep; // what stands reaches up so far
     const ink = (/** @type {string} */ role) => [colour(role), colour("minus")];
     /** Vectors that lie: their numbers go to the right. @type {(nth: number, role: string, x: number, y: number, width: number) => unknown} */
     const lying = (nth, role, x, y, width) =>
@@ -92,6 +92,7 @@ export class Solids extends Thumbs {
         <image href=${this.pictureOf(noted[nth], ink(role), true)} width=${deep} height=${side} preserveAspectRatio="none"></image></g>`;
     const [wx, out] = [x + deep + GAP, y + side + GAP + deep]; // of the weights, and of what they make
     const ox = wx + 3 * side + deep + 2 * GAP; // of the matrix back into the stream
+    const my = wide ? y : out + deep + 40; // of the MLP, which on a phone is below it
     const [fx, fy] = [mx + deep + GAP, my + side + deep + 2 * GAP];
     /** @type {(name: string, x: number, y: number, width: number) => Tile} */
     const tile = (name, x, y, width) => ({
@@ -124,14 +125,14 @@ export class Solids extends Thumbs {
       svg`<text class="axis" x=${x} y=${y}>${told}</text>`;
     const told = [
       `One scale for all: a vector is ${grouped(C)} numbers high, and a head has`,
-      `${C / nHead} of them, by its colour. The MLP makes ${grouped(F)} of them, and ${grouped(C)} again.`,
-      `The plates are weights, the same for every text; what is thin beside`,
-      `them are the vectors of ${T} tokens.`,
+      `${C / nHead} of them, by its colour. The MLP makes ${grouped(F)} of ${grouped(C)}, and ${grouped(C)} again.`,
+      "The plates are weights, the same for every text. Beside them",
+      `stand and lie the vectors of ${T} ${T > 1 ? "tokens" : "token"}.`,
     ];
     const size = (/** @type {number} */ a, /** @type {number} */ b) =>
       `${grouped(a)} × ${grouped(b)}`;
     return {
-      height: fy + side + 22 - y,
+      height: fy + side + 22 - top,
       body: svg`${plates}${this.fields(tiles, view, () => {})}${heads}
         ${upright(0, "plain", x, y)}${lying(1, "q", wx, out, side)}${lying(2, "k", wx + side, out, side)}${lying(3, "v", wx + 2 * side, out, side)}
         ${upright(4, "v", ox - deep - GAP - 4, y)}${lying(5, "plain", ox, out, side)}
