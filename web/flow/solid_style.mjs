@@ -24,6 +24,7 @@ gpt2-flow.g2-live .flow-inset { order: 1; width: 9rem; margin-block: 0.2rem; min
 .slab { --made: #33424f; fill: var(--made); }
 .flow-picture .slab .top { fill: #202c37; }
 .flow-picture .slab .side { fill: #0e151c; }
+.deep :is(.brick, .slab, .plate, .sum) { filter: drop-shadow(0 5px 5px #000a); }
 .flow-picture .plate .top { fill: #4a5d6e; }
 .flow-picture .plate .side { fill: #0a1017; }
 .deep .flow-stage { --paper: #121a23; --dim: #293642; background: linear-gradient(#1d2833, #0d1319 65%); box-shadow: 0 0 0 10px var(--stage), inset 0 1px #fff2; }

@@ -43,6 +43,9 @@ export class Solids extends Thumbs {
     return own === nothing && small ? small : own;
   }
 
+  /** @override  those of the whole are not its own */
+  made() {}
+
   /**
    * The vectors of all tokens as a picture; a head's numbers follow those of the head before.
    * @param {Noted} noted

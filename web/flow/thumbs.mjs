@@ -151,6 +151,11 @@ export class Thumbs {
       this.due.delete(name);
     }
     this.makes = false;
+    this.made();
+  }
+
+  /** With images, those in few pixels are not needed. */
+  made() {
     this.picture.classList.toggle("sharp", this.images.size > 0);
   }
 

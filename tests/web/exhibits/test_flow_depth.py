@@ -118,6 +118,9 @@ def test_a_block_is_drawn_to_scale_with_pythons_numbers(picture, crane):
     label = "h.1.attn.c_attn, v of head 1.2: 128 × 32 weights: open them"
     shown.element.get_by_role("button", name=label).dispatch_event("click")
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("v, ␣crane")
+    shown.element.locator(".flow-crumbs button").first.click()
+    shown.page.wait_for_function(MADE % 20)
+    shown.element.locator(".sharp").wait_for()  # no image in few pixels stays on them
 
 
 PRODUCT = {"place": "1.0.6.3.16"}
