@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -27,43 +28,50 @@ from tests.exhibits.test_reward import found
 ROOT = Path(__file__).resolve().parents[2]
 JUPYTER = Path(sys.prefix) / "share" / "jupyter" / "nbconvert" / "templates" / "lab" / "static"
 
-FIGURE, AX = plt.subplots()
-AX.plot([0, 1, 2], [4, 2, 1], color=exhibits.COLOURS["q"])
-AX.text(1, 2.2, "the loss")
-AX.set_xlabel("step")
 WEIGHTS = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.3, 0.5]])
 ATTENTION = exhibits.Attention(
     torch.stack([WEIGHTS, WEIGHTS]), ["A", "crane", "ate"], caption="Two heads."
 )
 MATRIX = exhibits.Matrix([[1.5, -2.0], [0.0, float("-inf")]], rows=["a", "b"], columns=["x", "y"])
-PLAIN = GPT2.from_pretrained("crane").eval()
-TUNED, ENCODING = with_roles(PLAIN, load_tokenizer("crane"))
-EXAMPLES = (
-    exhibits.Asked(TUNED, PLAIN, ENCODING, exhibits.exchanges(1), caption="A question."),
-    ATTENTION,
-    MATRIX,
-    exhibits.Bars(
-        {"ate": 0.53, "stood": 0.12}, before={"ate": 0.5, "stood": 0}, caption="What comes next."
-    ),
-    exhibits.Ledger((("tok_emb", "B T C", (2, 5, 12)), ("pos_emb", "T C", (5, 12)))),
-    exhibits.Live("example", MATRIX, first="Point at a number."),
-    exhibits.Plot(FIGURE, "The loss falls.", alt="A line that falls from 4 to 1."),
-    exhibits.Rewarded(found=found()),
-    exhibits.Scaling(),
-    exhibits.Shuffled(GPT2(cups.config()).eval(), cups.game(0, 3), caption="A shell game."),
-    exhibits.Speculated(PLAIN, PLAIN, load_tokenizer("crane"), ["A crane"], caption="Drafts."),
-    exhibits.Stairs(),
-    exhibits.Tokens("A crane ate fish."),
-    ParityTable(
-        (
-            Parity("transformer.wte", 1.0, 0.0, 1e-6, 0.0, 1e-6),
-            Parity("transformer.h.0.mlp", 1.0, 1e-3, 1e-6, 1e-3, 1e-6),
-            Parity("lm_head", 1.0, 0.0, 1e-6, 1e-2, 1e-6),
+
+
+@cache
+def examples() -> tuple[Exhibit, ...]:
+    """One of each kind, made by the first test that shows them."""
+    figure, ax = plt.subplots()
+    ax.plot([0, 1, 2], [4, 2, 1], color=exhibits.COLOURS["q"])
+    ax.text(1, 2.2, "the loss")
+    ax.set_xlabel("step")
+    plain = GPT2.from_pretrained("crane").eval()
+    tuned, encoding = with_roles(plain, load_tokenizer("crane"))
+    return (
+        exhibits.Asked(tuned, plain, encoding, exhibits.exchanges(1), caption="A question."),
+        ATTENTION,
+        MATRIX,
+        exhibits.Bars(
+            {"ate": 0.53, "stood": 0.12},
+            before={"ate": 0.5, "stood": 0},
+            caption="What comes next.",
         ),
-        positions=128,
-    ),
-    Progress({"row_by_hand": {"on": "2026-01-01", "source": None}}),
-)
+        exhibits.Ledger((("tok_emb", "B T C", (2, 5, 12)), ("pos_emb", "T C", (5, 12)))),
+        exhibits.Live("example", MATRIX, first="Point at a number."),
+        exhibits.Plot(figure, "The loss falls.", alt="A line that falls from 4 to 1."),
+        exhibits.Rewarded(found=found()),
+        exhibits.Scaling(),
+        exhibits.Shuffled(GPT2(cups.config()).eval(), cups.game(0, 3), caption="A shell game."),
+        exhibits.Speculated(plain, plain, load_tokenizer("crane"), ["A crane"], caption="Drafts."),
+        exhibits.Stairs(),
+        exhibits.Tokens("A crane ate fish."),
+        ParityTable(
+            (
+                Parity("transformer.wte", 1.0, 0.0, 1e-6, 0.0, 1e-6),
+                Parity("transformer.h.0.mlp", 1.0, 1e-3, 1e-6, 1e-3, 1e-6),
+                Parity("lm_head", 1.0, 0.0, 1e-6, 1e-2, 1e-6),
+            ),
+            positions=128,
+        ),
+        Progress({"row_by_hand": {"on": "2026-01-01", "source": None}}),
+    )
 
 
 def kinds(cls: type) -> set[type]:
@@ -196,7 +204,7 @@ def test_every_exhibit_of_the_package_has_an_example():
     for module in pkgutil.walk_packages(gpt2_edu.__path__, "gpt2_edu."):
         if ".tasks" not in module.name and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    assert kinds(Exhibit) == set(map(type, EXAMPLES))
+    assert kinds(Exhibit) == set(map(type, examples()))
 
 
 @pytest.mark.browser
@@ -206,8 +214,8 @@ def test_exhibits_are_styled_readable_and_not_too_wide(tab, theme, place, notebo
         monkeypatch.setitem(sys.modules, "google.colab", object())
     if place is not site:
         exhibits.setup()
-    page = place(theme, [one._repr_html_() for one in EXAMPLES], "".join(notebook))
-    for one, seen in zip(EXAMPLES, measure(tab, page), strict=True):
+    page = place(theme, [one._repr_html_() for one in examples()], "".join(notebook))
+    for one, seen in zip(examples(), measure(tab, page), strict=True):
         assert seen["found"], f"{one!r} holds a table, a list or a drawing"
         assert seen["found"] == {tag: STYLED[tag][1] for tag in seen["found"]}, one
         assert seen["ink"] == ([28, 33, 38] if theme == "light" else [232, 236, 240]), one
@@ -218,11 +226,11 @@ def test_exhibits_are_styled_readable_and_not_too_wide(tab, theme, place, notebo
 
 @pytest.mark.browser
 def test_exhibits_can_be_read_without_any_stylesheet(tab, theme):
-    outputs = [one._repr_html_() for one in EXAMPLES]
+    outputs = [one._repr_html_() for one in examples()]
     assert not any("<style" in html for html in outputs)
     body = "".join(f'<div class="one">{html}</div>' for html in outputs)
     page = f'<html style="color-scheme: {theme}"><body>{body}</body></html>'
-    for one, seen in zip(EXAMPLES, measure(tab, page), strict=True):
+    for one, seen in zip(examples(), measure(tab, page), strict=True):
         assert seen["shown"] and seen["pale"] == [], one
     for item in tab.locator("li").all_inner_texts():
         assert len(item.split()) == 2, "a token and its id stand apart"
