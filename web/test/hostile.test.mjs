@@ -222,3 +222,12 @@ test("passes of every length want no more memory than the longest", async () => 
   for (let n = 1; n <= 200; n++) await run({ ids: Array(n).fill(1), lastOnly: true });
   expect(held()).toBe(longest);
 });
+
+test("a second text wants no more memory than the first", async () => {
+  const { host, stream } = await started(LONG);
+  const { backend } = host.models.get("m");
+  await stream();
+  const first = backend.used;
+  await stream();
+  expect(backend.used).toBe(first);
+});
