@@ -42,8 +42,8 @@ def test_the_bench_refuses_what_does_not_fit(refused, monkeypatch):
 
 
 def test_a_rate_is_the_work_of_one_call_per_second(monkeypatch):
-    monkeypatch.setattr(measure, "seconds", lambda run, device: 0.5)
+    monkeypatch.setattr(measure, "seconds", lambda run, device: run().nbytes)  # of its result
     cpu = torch.device("cpu")
-    assert measure.matrix_rate(cpu, torch.float32, 3) == 2 * 3**3 / 0.5
-    assert measure.matrix_vector_rate(cpu, torch.bfloat16, (3, 5)) == 3 * 5 * 2 / 0.5
-    assert measure.copy_rate(cpu, 40) == 2 * 40 / 0.5
+    assert measure.matrix_rate(cpu, torch.float32, 3) == 2 * 3**3 / (3 * 3 * 4)
+    assert measure.matrix_vector_rate(cpu, torch.bfloat16, (3, 5)) == 3 * 5 * 2 / (3 * 2)
+    assert measure.copy_rate(cpu, 40) == 2 * 40 / 40

@@ -112,6 +112,8 @@ def test_everything_is_on_the_disk_before_it_takes_its_name(tmp_path, monkeypatc
     done, sync, rename = [], ck.sync, os.rename
     monkeypatch.setattr(ck, "sync", lambda path: done.append(path.name) or sync(path))
     monkeypatch.setattr(os, "rename", lambda a, b: done.append("renamed") or rename(a, b))
+    (left := tmp_path / ".unfinished-step-00000001").mkdir()  # by an earlier attempt
+    (left / "c").touch()
     with ck.atomic_folder(tmp_path / "step-00000001") as part:
         for name in ("a", "b"):
             (part / name).write_text("1")
