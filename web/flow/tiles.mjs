@@ -158,7 +158,8 @@ export function bricks({ tiles, named }) {
       : module.includes(".mlp.")
         ? "think"
         : "gather";
-    return svg`<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect></g>
+    const foot = own || tile === behind.find((one) => one.block === block);
+    return svg`${foot ? svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>` : nothing}<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect></g>
       ${own || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${label}</text>` : nothing}`;
   });
 }
