@@ -26,7 +26,8 @@ def test_grades_count_stories_and_what_is_right_in_them():
     assert grades.stories == evals.Score(5, 1)
     assert grades.phenomena["speaker"] == evals.Score(2, 1)
     assert grades.phenomena["sense"].share == 1
-    assert " 50.0%" in str(grades).split("speaker")[1].splitlines()[0]
+    (row,) = (line for line in str(grades).splitlines() if line.startswith("speaker"))
+    assert row.split()[1:] == "2 1 50.0% 9.5 – 90.5 %".split()
     assert grades.as_dict()["phenomena"]["speaker"]["share"] == 0.5
 
 
