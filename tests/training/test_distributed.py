@@ -173,6 +173,15 @@ def test_a_sample_before_the_first_step_does_not_spoil_it(model, idx, group_of_o
     assert all(p.grad is not None for p in model.parameters())
 
 
+def test_a_whole_tensor_is_copied_into_one_that_is_split(model, group_of_one):
+    distribute(model, ALONE, fsdp=True, compiled=False)
+    split = model.transformer.wte.weight
+    whole = torch.randn(split.shape)
+    distributed.copy_full_tensor(split, whole)
+    assert type(split.data) is not torch.Tensor
+    assert torch.equal(distributed.full_tensor(split), whole)
+
+
 def test_a_model_is_split_over_the_devices_of_the_run(model, monkeypatch, group_of_one):
     """Without a mesh FSDP would take the machine's GPU, though the run is on its processor."""
     meshes: list = []
