@@ -192,7 +192,8 @@ def test_page_asks_no_other_host_fits_and_keeps_nobody_out(tab, heard, address, 
     assert tab.evaluate(PALE)["pale"] == []
     tab.evaluate(OPEN)
     assert heard == []
-    assert barriers(tab) == []  # the last: it thins the page out, and an exhibit misses what is gone
+    assert barriers(tab) == []  # the last: it thins the page out, and exhibits miss what is gone
+    tab.goto("about:blank")
 
 
 def test_pale_words_in_a_picture_are_found(tab, address):

@@ -11,7 +11,7 @@ const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
 const ROWS = 252; // px of all lanes, however many: what stands below stays in its place
 const OPEN = 120; // px that a block needs to show its MLP
-const LOW = 128; // px of a block on a phone: three of them and the answer are seen at once
+const LOW = 115; // px of a block on a phone: three of them and the answer are seen at once
 /** Where there are words between attention and the MLP: parts of the way, and of its px. */
 const WORDED = [0, 0, 0.45, 0.34, 0.5, 0.41, 0.56, 0.6, 0.9, 0.86, 0.96, 0.95, 1, 1];
 export const DEEP = 8; // px of a room, which is a box
