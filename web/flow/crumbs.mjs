@@ -28,17 +28,23 @@ export class Crumbs {
   }
 
   /**
-   * What had the focus is gone: what opened the place that was left has it, or the way out.
+   * If what had the focus is gone, or plays: what opened the place that was left has it, or what plays
+   * this one. The way out never has it: Space would close what has just been opened.
    * @param {SVGElement} picture
    * @param {string} left  address of a place
+   * @param {HTMLElement[]} plays  buttons, of which one or none is seen
    */
-  focus(picture, left) {
+  focus(picture, left, plays) {
+    const has = document.activeElement;
+    if (has !== document.body && !plays.some((play) => play === has)) return;
     /** @type {(SVGElement | HTMLElement)[]} */
     const all = [...picture.querySelectorAll(/** @type {"g"} */ ("[tabindex]"))];
     const name = this.openers.get(left);
     const opener = name && all.find((one) => one.getAttribute("aria-label") === name);
-    const out = this.element.querySelector("button") ?? all.find(({ tabIndex }) => !tabIndex);
-    (opener || out)?.focus({ preventScroll: true });
+    const first = this.element.hidden && all.find(({ tabIndex }) => !tabIndex);
+    const play = plays.find((one) => one.offsetParent);
+    const here = this.element.querySelector("b");
+    (opener || first || play || here)?.focus({ preventScroll: true });
   }
 
   /** @param {{name: string, place: Place}[]} trail */
@@ -51,7 +57,7 @@ export class Crumbs {
       ...(i ? [" › "] : []),
       i < last
         ? make("button", { type: "button", onclick: () => this.way(place) }, name)
-        : make("b", { "aria-current": "location" }, name),
+        : make("b", { "aria-current": "location", tabindex: "-1" }, name),
     ]);
     this.element.hidden = !last; // it leads nowhere
     this.element.replaceChildren(...nodes);

@@ -226,7 +226,7 @@ export function flow(page) {
     const came = tools?.says(pass, at()) ?? "";
     const all = `${lines.unread} ${wrong}${came || outcome(pass, at())} ${pass.only ?? ""}`;
     say((scene.says ? `${came} ${scene.says}` : all).trim());
-    if (goes && document.activeElement === document.body) crumbs.focus(stage.svg, before ?? "");
+    if (goes) crumbs.focus(stage.svg, before ?? "", player.buttons);
     if (goes) player.watch();
     goes = false;
   };
