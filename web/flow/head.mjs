@@ -14,8 +14,8 @@ import { sides } from "./tiles.mjs";
 const SHARE = STEPS.indexOf("share");
 const MOST = 12; // tokens that are shown
 const TELLS = [
-  "score: q of the row times k of the column, 32 products and their sum",
-  "scale: each score divided by √32, the root of the head’s width",
+  "score: q · k, 32 products summed",
+  "scale: each score ÷ √32, the root of the head’s width",
   "mask: what comes later is −∞",
   "share: the softmax of each row, which sums to 1",
   "mix: the values, each times its share, summed",

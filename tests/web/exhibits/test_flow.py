@@ -760,7 +760,7 @@ def test_a_head_that_is_played_goes_through_its_steps(picture):
 def test_on_a_phone_a_heads_step_is_told_at_the_edge_of_the_screen(picture):
     query = {"place": "1.0", "step": "1"}
     shown = picture(query=query, context={"viewport": {"width": 390, "height": 844}})
-    told = "scale: each score divided by √32, the root of the head’s width"
+    told = "scale: each score ÷ √32, the root of the head’s width"
     assert shown.sentence.startswith(f"{told}. ")
     assert shown.element.locator(".flow-result > p").inner_text() == told
     shown.element.locator(".flow-crumbs button").last.click()
