@@ -231,3 +231,35 @@ def test_a_phone_has_the_way_back_in_words(picture):
     assert re.match(
         r"model\W+block 1\W+head 1.0", shown.element.locator(".flow-crumbs").inner_text()
     )
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_an_opened_block_is_played_where_it_is_seen(picture, size):
+    """Below a block that is higher than the window the button stays, and Space plays."""
+    view = dict(zip(("width", "height"), size, strict=True))
+    shown = picture(context={"viewport": view, "speed": 1})
+    shown.element.get_by_role("button", name="block 1: open it").press("Enter")
+    shown.rest()
+    play = shown.element.get_by_role("button", name="play", exact=True)
+    box = play.bounding_box()
+    frame = shown.element.locator(".flow-frame").bounding_box()
+    assert frame["y"] < box["y"] and box["y"] + box["height"] <= view["height"]
+    assert play.evaluate("e => e === document.activeElement")
+    shown.page.keyboard.press("Space")
+    stop = shown.element.get_by_role("button", name="stop", exact=True)
+    stop.wait_for()
+    assert shown.element.locator(".flow-crumbs").inner_text().endswith("block 1")
+    shown.page.keyboard.press("Escape")
+    shown.ready()
+    told = "document.activeElement.getAttribute('aria-label')"
+    assert shown.page.evaluate(told) == "block 1: open it"
+
+
+def test_a_head_is_told_in_two_lines_on_a_phone(picture):
+    context = {"viewport": {"width": 390, "height": 844}, "reduced_motion": "reduce"}
+    shown = picture(query={"place": "1.0"}, context=context)
+    says = shown.element.locator(".flow-result > p")
+    for step in range(5):
+        shown.element.evaluate("(element, step) => element.state.set({ step })", step)
+        shown.ready()
+        assert says.evaluate("p => p.scrollHeight <= p.clientHeight"), says.inner_text()
