@@ -59,6 +59,7 @@ export function flow(page) {
   /** @type {string[]} */
   const chapters = settings.chapters ?? Array.from(document.querySelectorAll(".ribbon a"), String);
   const player = new Player(state, stage, chapters, settings.plays);
+  stage.keep(element.querySelector(".flow-stage"), `${model.loaded?.name} reads the text …`);
   const latestPass = async () => {
     if (elsewhere()) complain(pass?.only);
     else if (!pass?.shares) await compute(() => true);

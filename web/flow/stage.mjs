@@ -38,6 +38,8 @@ export class Stage {
     this.to = undefined; // how far it goes on by itself
     /** @type {Animation[]} */
     this.moves = []; // of the veil
+    /** @type {HTMLElement | null} */
+    this.old = null; // another model's picture
     /** @type {typeof import("./camera.mjs").fly | null} */
     this.fly = null; // from one level to another: it comes with the deeper levels
   }
@@ -72,6 +74,22 @@ export class Stage {
   }
 
   /**
+   * The picture of another model stays until the first one of this model is there.
+   * @param {Element | null} stage  that it was on
+   * @param {string} says
+   */
+  keep(stage, says) {
+    const picture = stage?.firstElementChild;
+    if (!picture) return;
+    const { element } = this;
+    element.classList.toggle("turned", stage.classList.contains("turned"));
+    element.parentElement?.classList.add("holds");
+    element.style.minHeight = `${picture.clientHeight}px`;
+    this.old = make("div", { class: "flow-old", inert: true }, picture, make("p", {}, says));
+    element.append(this.old);
+  }
+
+  /**
    * Draw what is not to be seen yet, some parts in each task: all at once would hold up the page.
    * @param {Scene} scene
    */
@@ -101,6 +119,8 @@ export class Stage {
     const old = inside || around ? /** @type {SVGGElement} */ (this.scene.cloneNode(true)) : null;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
     this.svg.style.height = `${scene.height}px`;
+    this.old?.remove();
+    this.element.style.minHeight = "";
     this.element.classList.remove("bare");
     this.element.classList.toggle("turned", Boolean(scene.vertical));
     this.veil.style.bottom = scene.below ? `${scene.below}px` : "";

@@ -63,3 +63,34 @@ def test_writing_on_at_once_continues_the_example_that_was_chosen(exhibit):
         "document.querySelector('.flow-field input').value.length > 24", timeout=30_000
     )
     assert text_of(shown).startswith("In the city, the crane lifted")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_old_picture_stays_until_another_model_has_its_own(exhibit, width):
+    context = {"viewport": {"width": width, "height": 844}}
+    shown = exhibit("flow", **one_pass.settings(), context=context)
+    shown.element.evaluate("e => e.model.ready()")
+    seen = shown.element.evaluate("""async (element) => {
+      const { model } = element;
+      const stageOf = () => element.querySelector(".flow-stage");
+      const before = stageOf().getBoundingClientRect().height;
+      const seen = new Promise((done) => {
+        const run = model.run;
+        model.run = async (...asked) => {
+          model.run = run;
+          await new Promise((next) => setTimeout(next, 100));
+          const frame = getComputedStyle(element.querySelector(".flow-frame")).opacity;
+          const old = element.querySelector(".flow-old");
+          const { height } = stageOf().getBoundingClientRect();
+          done([frame, old.querySelectorAll(".token").length, old.innerText.trim().split("\\n").at(-1),
+            old.inert, height - before]);
+          return run.apply(model, asked);
+        };
+      });
+      await model.use({ ...model.files, name: "GPT-2" });
+      return seen;
+    }""")
+    assert seen == ["1", 7, "GPT-2 reads the text …", True, 0]
+    shown.page.wait_for_function("!document.querySelector('[data-new], .flow-old')")
+    assert shown.ready().element.locator(".flow-picture .token").count() == 7
+    assert shown.element.locator(".flow-stage").evaluate("e => e.style.minHeight") == ""
