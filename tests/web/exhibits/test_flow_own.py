@@ -82,8 +82,9 @@ def test_the_old_picture_stays_until_another_model_has_its_own(exhibit, width):
           const frame = getComputedStyle(element.querySelector(".flow-frame")).opacity;
           const old = element.querySelector(".flow-old");
           const { height } = stageOf().getBoundingClientRect();
-          done([frame, old.querySelectorAll(".token").length, old.innerText.trim().split("\\n").at(-1),
-            old.inert, height - before]);
+          const tokens = old.querySelectorAll(".token").length;
+          const said = old.querySelector("p").innerText;
+          done([frame, tokens, said, old.inert, height - before]);
           return run.apply(model, asked);
         };
       });
