@@ -177,6 +177,16 @@ export function slotsOf(layout, many) {
 }
 
 /**
+ * A word, so small that it has room.
+ * @param {string} word
+ * @param {number} room  px
+ * @param {number} most  px of its letters
+ */
+export function sized(word, room, most) {
+  return `font-size:${Math.min(most, room / 0.56 / word.length).toFixed(1)}px`;
+}
+
+/**
  * What comes next: the end of the last lane, parted among the words.
  * @param {View} view
  * @param {Layout} layout
@@ -203,15 +213,16 @@ export function barsOf({ pass, next }, layout, append) {
     const high = other === undefined ? height : height / 2;
     const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;
     const before = other === undefined ? pass.uncut?.[id] : undefined;
-    const went = before !== undefined && !i && w > 9 * (word + rest).length + 100; // px: there is room
+    const end = px + w - 8;
+    const went = before !== undefined && !i; // above what it has now
     return svg`<g class=${`next ${sense}${i ? "" : " first"}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-disabled=${String(Boolean(pass.only))} aria-label="${word}${rest} ${both}${before === undefined ? "" : `, before the cut ${share(before)}`}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
       <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="6"></rect>
       <rect class="bar" x=${px} y=${py} height=${high} rx="6" style="width:${(w * p).toFixed(1)}px"></rect>
       <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="6" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
       ${(before ?? 0) < 0.005 ? nothing : svg`<rect class="before" x=${px} y=${py + 1} height=${height - 2} rx="5" width=${(w * Number(before)).toFixed(1)}></rect>`}
-      <text class="name" x=${px + 10} y=${py + height / 2 + (i ? 5 : 8)}>${word}<tspan class="rest">${rest}</tspan></text>
-      <text class="p" x=${px + w - 8} y=${py + height / 2 + 5}>${went ? `${share(Number(before))} → ` : ""}${both}</text>
+      <text class="name" style=${sized(word + rest, w - (both.length > 6 ? 110 : 66), i ? 16 : 24)} x=${px + 10} y=${py + height / 2 + (i ? 5 : 8)}>${word}<tspan class="rest">${rest}</tspan></text>
+      <text class="p" x=${end} y=${py + height / 2 + 5}>${went ? svg`<tspan class="rest" x=${end} dy="-12">${share(Number(before))} → </tspan><tspan x=${end} dy="20">${both}</tspan>` : both}</text>
       <title>${pass.only ?? `${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${quoted(name)}`}</title></g>`;
   });
   return [wide ? fan : nothing, rows];

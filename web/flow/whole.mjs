@@ -6,7 +6,7 @@ import { repeat } from "lit/directives/repeat.js";
 import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { ahead } from "./ahead.mjs";
 import { press } from "./press.mjs";
-import { barsOf, depthOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
+import { barsOf, depthOf, knobOf, loop, sized, swelling, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
 import { bricks, facesOf, faint, sides, tilesOf } from "./tiles.mjs";
@@ -186,20 +186,24 @@ export function whole(view) {
   });
   const begin = lanes.map((t, lane) => tokenBox(view, layout, t, lane, lane === chosen));
   const bars = barsOf(view, layout, append);
+  const room = wide && layout.ends[0] > 170 && Number(lens[0][at]?.name.length) < 9; // beside the first word
+  const wordAt = (/** @type {number} */ s) => (s ? stageFrom(s) : 0.88);
   const words = stages.map((s) => {
     const said = lens[s][at];
     if (!said || (folded && s % 2)) return nothing;
-    const depth = s ? stageFrom(s) : 0.88;
+    const depth = wordAt(s);
     const [x, y] = layout.point(depth, layout.lanes - 1, across / 2 + 12);
     const place = wide
       ? { x: x + 11, y }
       : { x: layout.over(chosen) - 11, y: layout.along(depth) + (folded && s ? -11 : 5) };
     const names = [said.name, other?.lens[s][at]?.name ?? said.name].map(bare);
-    return svg`<text class="word s${s}" style=${colour(said, pass, 0.25)} x=${place.x} y=${place.y}
-      text-anchor="end">${[...new Set(names)].join(" / ")}</text>`;
+    const told = [...new Set(names)].join(" / ");
+    const left = s ? layout.along(wordAt(s - (folded ? 2 : 1))) : room ? 96 : 0; // of the word before it
+    const size = sized(told, place.x - left - 18, 17);
+    return svg`<text class="word s${s}" style=${`${colour(said, pass, 0.25)};${size}`} x=${place.x} y=${place.y}
+      text-anchor="end">${told}</text>`;
   });
 
-  const room = wide && layout.ends[0] > 170 && lens[0].at(-1); // beside the first word
   const here = room
     ? svg`<text class="part" x="4" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it ended here:" : `at ${quoted(pass.tokens[at])}:`}</text>`
     : nothing;

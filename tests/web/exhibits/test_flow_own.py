@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpt2_site import one_pass
@@ -95,3 +97,25 @@ def test_the_old_picture_stays_until_another_model_has_its_own(exhibit, width):
     shown.page.wait_for_function("!document.querySelector('[data-new], .flow-old')")
     assert shown.ready().element.locator(".flow-picture .token").count() == 7
     assert shown.element.locator(".flow-stage").evaluate("e => e.style.minHeight") == ""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_words_do_not_run_into_each_other(exhibit, width):
+    context = {"viewport": {"width": width, "height": 844}}
+    shown = exhibit("flow", **one_pass.settings(), query={"off": "1.0"}, context=context)
+    shown.element.evaluate("""async (element) => {
+      const { model } = element;
+      await model.ready();
+      model.show = () => "␣counterintelligence";
+      element.state.set({ text: "In the city, the crane" });
+    }""")
+    texts = shown.element.locator(".word, .next :is(.name, .p), .part", has_text=re.compile("."))
+    shown.element.locator(".word", has_text="counterintelligence").first.wait_for()
+    shown.rest()
+    met = texts.evaluate_all("""(all) => {
+      const boxes = all.map((e) => [e.textContent, e.getBoundingClientRect()]);
+      return boxes.flatMap(([one, a], i) => boxes.slice(i + 1).filter(([, b]) =>
+        a.left < b.right && b.left < a.right && a.top + 8 < b.bottom && b.top + 8 < a.bottom
+      ).map(([other]) => [one, other]));
+    }""")
+    assert met == [] and texts.count() > 19
