@@ -4,8 +4,8 @@ import { fixed, make } from "./dom.mjs";
 import { flip } from "./motion.mjs";
 
 /** @import { Guess } from "./page_model.mjs" */
-/** @typedef {Guess & {before?: number, mark?: string, note?: string, tensor?: string}} Bar  mark: a
- *   class, for its colour; note: beside its number; tensor: the name that lights up with it */
+/** @typedef {Guess & {before?: number, mark?: string, note?: string, tensor?: string, rest?: string}} Bar  mark: a
+ *   class, for its colour; rest: of the word that the token begins; note: beside its number; tensor: the name that lights up with it */
 
 const WIDEST = 24; // characters of a name
 
@@ -54,16 +54,20 @@ export class Bars {
     }
     this.shown = bars.slice(0, this.rows.length);
     this.arrange();
-    const longest = Math.max(this.names, ...this.shown.map(({ name }) => name.length));
+    const longest = Math.max(
+      this.names,
+      ...this.shown.map(({ name, rest = "" }) => (name + rest).length),
+    );
     this.names = Math.min(WIDEST, longest);
     this.list.style.setProperty("--names", `${this.names + 1}ch`); // ␣ may be wider than a letter
     this.rows.forEach((row, i) => {
       const one = this.shown[i];
       row.bar.style.visibility = one ? "" : "hidden"; // its room stays
       if (!one) return;
-      const { id, name, p, before, mark = "", note = "", tensor = "" } = one;
+      const { id, name, p, before, mark = "", note = "", tensor = "", rest = "" } = one;
       row.id = id;
       row.name.textContent = name;
+      row.name.dataset.rest = rest;
       row.share.textContent = this.write(p);
       row.bar.className = `bar ${mark}`;
       row.bar.dataset.name = tensor;

@@ -1,6 +1,6 @@
 // A pass that the model computes, read from its tape.
 
-import { orSuperseded } from "../exhibits/page_model.mjs";
+import { LARGE, restOf } from "../exhibits/rest_of.mjs";
 import { nextTask } from "../tasks.mjs";
 import { lengthOf } from "./cells.mjs";
 import { isLit } from "./pass.mjs";
@@ -147,9 +147,6 @@ function senseOf(id, senses) {
   return senses?.machine.includes(id) ? "machine" : undefined;
 }
 
-const LONGEST = 6; // tokens of a word
-const LARGE = 10_000; // tokens of a vocabulary in which nearly every word is one token
-
 /**
  * What makes words of the tokens that may come next: as the model goes on with each.
  * @param {typeof PageModel} model
@@ -165,31 +162,4 @@ export async function wholeWords(model, pass) {
     next.push({ ...one, rest });
   }
   return { ...pass, next, whole: true };
-}
-
-/**
- * What makes a word of a token, as the model goes on with it. The text before it is computed once.
- * @param {typeof PageModel} model
- * @param {number[]} before  ids
- * @param {{id: number, name: string}} one
- * @returns {Promise<string | null>}  null: a newer request took its place
- */
-export async function restOf(model, before, { id: first, name }) {
-  const { tokenizer, config } = model.present;
-  if (!/[a-z]$/i.test(name) || config.vocabSize > LARGE) return "";
-  let rest = "";
-  let ended = false;
-  const settings = { temperature: 0, overflow: "crop" };
-  // A full window drops its oldest tokens at once: one by one, each step would compute all anew.
-  const room = Math.max(1, config.blockSize - LONGEST + 1);
-  const ids = [...before, first].slice(-room);
-  const asked = { ids, n: LONGEST, key: "flow, words", settings };
-  const { answer, cancel } = await model.stream(asked, (id) => {
-    const more = id === tokenizer.eot ? "" : tokenizer.decode([id]);
-    ended ||= !/^[a-z]+$/i.test(more);
-    if (ended) cancel();
-    else rest += more;
-  });
-  const written = await answer.catch(orSuperseded);
-  return ended || written?.ids.length === LONGEST ? rest : null;
 }

@@ -2,7 +2,7 @@
 
 import { senseAfter } from "../exhibits/crane_world.mjs";
 import { bare, fixed, make, quoted } from "../exhibits/dom.mjs";
-import { restOf } from "./read.mjs";
+import { restOf } from "../exhibits/rest_of.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 /** @import { Pass } from "./pass.mjs" */

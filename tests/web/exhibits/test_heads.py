@@ -32,6 +32,26 @@ def test_maps_and_bars_are_pythons(exhibit, crane):
     assert shown.bars() == pytest.approx(crane.next(crane.trace(RIVER)["logits"]), abs=1e-3)
 
 
+def test_a_token_is_shown_with_the_rest_of_its_word(exhibit, crane):
+    """As the model goes on with it, greedily, from the text before it."""
+    shown = exhibit("heads", text=MARSH, head="1.0")
+    names = list(shown.bars())
+    rests = shown.element.locator(".bar b").evaluate_all("all => all.map((b) => b.dataset.rest)")
+    words = [name + rest for name, rest in zip(names, rests, strict=True)]
+    assert {"␣ate", "␣stood", "␣spread", "␣built"} <= set(words) and "␣spread" not in names
+    content = "b => getComputedStyle(b, '::after').content.slice(1, -1)"
+    drawn = shown.element.locator(".bar b").evaluate_all(f"all => all.map({content})")
+    assert drawn == rests
+    for name, rest in zip(names[:5], rests[:5], strict=True):
+        text = MARSH + name.replace("␣", " ")
+        for _ in range(6):
+            piece = next(iter(crane.next(crane.trace(text)["logits"], 1)))
+            if not piece.isalpha():
+                break
+            text += piece
+        assert text.endswith(name[1:] + rest)
+
+
 def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     shown = exhibit("heads", text=RIVER, head="1.0", rivals=[" ate", " lifted"])
     before = shown.bars()
