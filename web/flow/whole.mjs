@@ -195,7 +195,7 @@ export function whole(view) {
     const [x, y] = layout.point(depth, layout.lanes - 1, across / 2 + 12);
     const place = wide
       ? { x: x + 11, y }
-      : { x: layout.over(chosen) - 11, y: layout.along(depth) + (folded && s ? -11 : 5) };
+      : { x: layout.over(chosen) - 11, y: layout.along(depth) + (folded && s ? -11 : 1) };
     const names = [said.name, other?.lens[s][at]?.name ?? said.name].map(bare);
     const told = [...new Set(names)].join(" / ");
     const left = s ? layout.along(wordAt(s - (folded ? 2 : 1))) : room ? 96 : 0; // of the word before it
