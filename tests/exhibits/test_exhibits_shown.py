@@ -154,7 +154,7 @@ def site(theme: str, outputs: list[str], displayed: str) -> str:
     )
     return (
         f'<html data-theme="{theme}"><head><style>{STYLES}</style></head><body>'
-        f"<main><article>{''.join(cells)}</article></main></body></html>"
+        f'<div class="page"><main><article>{"".join(cells)}</article></main></div></body></html>'
     )
 
 
