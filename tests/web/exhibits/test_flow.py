@@ -506,12 +506,21 @@ def test_a_block_that_is_played_names_its_steps(picture):
     assert "place=1" in shown.query
 
 
+GAP = """(field) => {
+  field.scrollIntoView({ block: "center" });
+  const { width, height } = field.getBBox();
+  const point = new DOMPoint(field.x.baseVal.value + (16 * width) / 32 - 0.4,
+    field.y.baseVal.value + height / 2).matrixTransform(field.getScreenCTM());
+  return [point.x, point.y];
+}"""
+
+
 @pytest.mark.thorough
 def test_the_gaps_between_units_open_the_mlp_too(picture):
     shown = picture(query={"place": "1"})
     field = shown.ready().element.get_by_role("button", name="MLP of block 1").locator(".touch")
-    cell = field.bounding_box()["width"] / 32
-    field.click(position={"x": 5 * cell - 0.4, "y": 40})
+    x, y = field.evaluate(GAP)  # the field is drawn slanted
+    shown.page.mouse.click(x, y)
     shown.stands()
     assert shown.query == "?place=1.mlp"
 
