@@ -13,6 +13,7 @@ import { sides } from "./tiles.mjs";
 
 const SHARE = STEPS.indexOf("share");
 const MOST = 12; // tokens that are shown
+const BESIDE = 142; // px between the vectors and the matrix: the shares, and the names of its rows
 const TELLS = [
   "score: q · k, 32 products summed",
   "scale: each score ÷ √32, the root of the head’s width",
@@ -109,7 +110,7 @@ export function head(view) {
 
   // q of the row, k and v of all tokens: D numbers each.
   const back = sizes.llama ? "o_proj" : "c_proj"; // into the stream
-  const strips = wide ? { x: 84, width: mx - 84 - 110 } : { x: 64, width: width - 74 };
+  const strips = wide ? { x: 84, width: mx - 84 - BESIDE } : { x: 64, width: width - 74 };
   const cell = D ? strips.width / D : 0;
   const high = wide ? 20 : 14;
   const start = wide ? 70 : my + shown.length * size + 48;
@@ -149,7 +150,7 @@ export function head(view) {
     (
       share,
       i,
-    ) => svg`<rect class="share" style="--i:${i};width:${(share * (wide ? 90 : 0)).toFixed(1)}px"
+    ) => svg`<rect class="share" style="--i:${i};width:${(share * (wide ? BESIDE - 84 : 0)).toFixed(1)}px"
       x=${strips.x + strips.width + 6} y=${yv + i * (high + 1) + 3} height=${high - 6}></rect>`,
   );
   const known = q && k && v && mixed;
