@@ -210,11 +210,21 @@ def test_a_step_of_the_tour_is_stopped_by_the_same_button(opened):
     read(page)
 
 
-def test_nothing_plays_for_a_reader_who_wants_no_motion(opened):
+def test_nothing_plays_for_a_reader_who_wants_no_motion_or_has_own_colours(
+    opened,
+):
     page = opened(FRONT, before=f"({WATCH})()", clock=True)
     page.locator(READY).wait_for(timeout=WAIT)
     page.clock.run_for(1000)
     assert page.evaluate("said") == []
+    page.emulate_media(forced_colors="active")
+    grounds = page.evaluate("""() => [".flow-stage", ".flow-legend i", ".flow-controls input"]
+      .map((one) => {
+      const { backgroundColor, backgroundImage } = getComputedStyle(document.querySelector(one));
+      return `${backgroundColor} ${backgroundImage}`;
+    })""")
+    assert grounds[0].startswith("rgb(10, 14, 19)") and "gradient" in grounds[2]
+    assert grounds[1] not in (grounds[0], "rgb(255, 255, 255) none")
 
 
 def test_a_pass_is_told_where_its_sweep_is_and_can_be_scrubbed(opened):
