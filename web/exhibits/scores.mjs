@@ -1,12 +1,14 @@
-// Chapter 4: where a score comes from, a row of Q times a column of Kᵀ; and why scores are divided
-// by √d: without that a row of weights saturates, the sooner the longer the vectors are.
+// Chapter 4: where a score comes from, a row of Q times a column of Kᵀ, each product an area; and why
+// scores are divided by √d: without that a row of weights saturates, the sooner the longer the vectors are.
 
 import { softmax } from "../numbers.mjs";
+import { Areas } from "./areas.mjs";
 import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, grouped, make } from "./dom.mjs";
 import { thrower } from "./knobs.mjs";
 import { LOOK_UP, WRITE, fly } from "./motion.mjs";
+import { Rays, band } from "./rays.mjs";
 import { Switchboard, flag, slider } from "./switchboard.mjs";
 import { dot } from "./vectors.mjs";
 
@@ -48,7 +50,15 @@ function product({ settings, state, say, element }) {
   const table = q.map((a) => k.map((b) => dot(a, b)));
   const longest = Math.max(...[...words, ...names].map(({ length }) => length));
   const style = `--names: ${longest}ch`; // of both tables that stand one above the other
-  const boards = [top.element, left.element, board.element];
+  const product = make(
+    "div",
+    { class: "product", style },
+    top.element,
+    left.element,
+    board.element,
+  );
+  const rays = new Rays(product, product);
+  const areas = new Areas(names, "score");
   let met = ""; // the cell whose row and column have met
 
   /**
@@ -82,7 +92,7 @@ function product({ settings, state, say, element }) {
     }
   };
   return {
-    nodes: [make("div", { class: "product", style }, make("span"), ...boards)],
+    nodes: [make("div", { class: "times g2" }, product, areas.element)],
     show: () => {
       const [row, column] = state.get("cell").split(" ").map(Number);
       const both = { scale: 1, rows: words, columns: words };
@@ -102,6 +112,16 @@ function product({ settings, state, say, element }) {
         },
       );
       board.set(table.flat(), { ...both, place: { row, column } });
+      const n = words.length;
+      rays.set((at) => {
+        const [x, y] = [at(left.cells[row * names.length]), at(top.cells[column])];
+        const end = at(board.cells[row * n + column]);
+        return [
+          band("of-q", x.left, x.top, end.right, end.bottom),
+          band("of-k", y.left, y.top, end.right, end.bottom),
+        ];
+      }, false);
+      areas.set(q[row], k[column]);
       const terms = q[row].map((a, c) => `${fixed(a, 2)} · ${fixed(k[column][c], 2)}`);
       const whose = `row ${words[row]} of Q times column ${words[column]} of Kᵀ`;
       meet(row, column);
