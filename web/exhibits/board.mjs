@@ -64,7 +64,7 @@ export class Board {
       "div",
       { class: `board g2 g2-${role}`, "data-name": tensor },
       this.heads,
-      make("div", { class: "g2-scroll" }, this.grid),
+      (this.scroll = make("div", { class: "g2-scroll" }, this.grid)),
       this.output,
     );
   }

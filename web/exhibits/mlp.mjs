@@ -1,13 +1,15 @@
 // Chapter 7: change what one token brings to attention and to the MLP. Attention's results move from
-// there on, the MLP's at that token alone.
+// there on, the MLP's at that token alone: one lane for each, tokens above, their results below.
 
 import { pieces } from "./answers.mjs";
 import { Board } from "./board.mjs";
-import { fixed, make } from "./dom.mjs";
+import { draw, fixed, make } from "./dom.mjs";
+import { Rays, disc, way } from "./rays.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
 
 const MOST = 12; // tokens
+const [ABOVE, BELOW, LARGEST] = [16, 30, 26]; // px of a lane: from its edges to tokens and results, whose discs have a radius
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function mlp({ settings, state, model, say }) {
@@ -35,7 +37,54 @@ export function mlp({ settings, state, model, say }) {
     }),
     choose("block", "block", blocks),
   ]);
-  const note = "Each number is the length of the change. Dashed: that result moves.";
+  const rays = new Rays(board.scroll, board.grid);
+  let shown = ""; // the change whose light has run
+  const note =
+    "Above in each lane the tokens, below the results. Each number, and the area of its disc, is the length of the change.";
+
+  /**
+   * All the ways there are, and those that the change takes.
+   * @param {number[][]} moved
+   * @param {number} at
+   * @param {number} by
+   * @returns {import("./rays.mjs").Painter}
+   */
+  const lanes = (moved, at, by) => (where) =>
+    moved.flatMap((row, lane) => {
+      const kind = ["of-attention", "of-mlp"][lane];
+      const places = row.map((_, t) => where(board.cells[lane * row.length + t]));
+      const [up, down] = [places[0].top + ABOVE, places[0].bottom - BELOW];
+      const most = Math.max(...moved.flat()) || 1;
+      const widest = Math.max(0, Math.min(LARGEST, places[0].right - places[0].x - 1));
+      const ways = places.flatMap(({ x }, to) =>
+        places.slice(lane ? to : 0, to + 1).map((from, i) => {
+          const lit = (lane ? to : i) === at && row[to] > 0;
+          const width = lit ? 2 + 8 * Math.sqrt(row[to] / most) : 1.5;
+          return way([from.x, up], [x, down], width, lit ? `lit ${kind}` : kind);
+        }),
+      );
+      const box = { y: (up + down) / 2 - 16, width: 34, height: 22, rx: 4 };
+      return [
+        ...ways.sort((a, b) => Number(a.matches(".lit")) - Number(b.matches(".lit"))),
+        ...places.flatMap(({ x }, t) => {
+          const [is, on] = [`result ${row[t] ? "lit" : ""} ${kind}`, t === at && by ? "on" : ""];
+          return [
+            ...(lane ? [draw("rect", { ...box, x: x - 17, class: `box ${kind} ${on}` })] : []),
+            disc(x, up, on ? 8 : 5, `token ${on}`),
+            disc(x, down, row[t] ? widest * Math.sqrt(row[t] / most) : 4, is),
+          ];
+        }),
+        ...(by
+          ? [
+              draw(
+                "text",
+                { x: places[at].x + 13, y: up + 5 },
+                `${by > 0 ? "+" : ""}${fixed(by, 1)}`,
+              ),
+            ]
+          : []),
+      ];
+    });
 
   return {
     nodes: [strip.element, controls.element, board.element, make("p", { class: "soft" }, note)],
@@ -71,6 +120,9 @@ export function mlp({ settings, state, model, say }) {
       const scale = Math.max(...moved.flat());
       const lit = ({ row = 0, column = 0 }) => moved[row][column] > 0;
       board.set(moved.flat(), { rows: ["attention", "MLP"], columns, scale, lit });
+      const change = JSON.stringify([ids, at, by, state.get("block")]);
+      rays.set(lanes(moved, at, by), change !== shown);
+      shown = change;
 
       const [many, few] = moved.map((row) => row.filter((d) => d > 0).length);
       const which = few === 1 ? `at ${columns[at]} alone` : `at ${few} tokens`;
