@@ -4,8 +4,9 @@
 import { nextAfter } from "./answers.mjs";
 import { Bars, share } from "./bars.mjs";
 import { Board } from "./board.mjs";
-import { fixed, make, quoted } from "./dom.mjs";
-import { LOOK_UP, move } from "./motion.mjs";
+import { draw, fixed, make, quoted } from "./dom.mjs";
+import { WRITE, move } from "./motion.mjs";
+import { Rays, band, way } from "./rays.mjs";
 import { Strip, textStrip } from "./strip.mjs";
 import { Switchboard, flag } from "./switchboard.mjs";
 
@@ -14,8 +15,10 @@ import { Switchboard, flag } from "./switchboard.mjs";
 
 const MOST = 24; // tokens
 const LEGEND =
-  "The largest change of any entry there. Hatched cells do not change at all. Dashed cells change, although " +
-  "they come before the replaced word. Point at a column to see what comes after its token.";
+  "The largest change of any entry there, from the embedding upward. Hatched cells do not change at all. Red " +
+  "lines lead back to words before the replaced one, whose cells are dashed. Point at a column to see what comes after its token.";
+const NUMBERED = 12; // tokens up to which all ways are drawn
+const ALL = 2000; // milliseconds until a change has come to the top
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function mask({ settings, state, model, say }) {
@@ -89,20 +92,72 @@ export function mask({ settings, state, model, say }) {
     return `${begin} ${how}. From there on logits change by up to ${short(Math.max(...changes))}.`;
   };
 
+  const rays = new Rays(board.scroll, board.grid);
   let rippled = ""; // the exchange that was shown last
 
   /**
-   * The change runs through the map, from the exchanged token to where it has an effect.
+   * The ways that the change takes, from the exchanged token up; a way back is a leak.
    * @param {number} first
    * @param {number[][]} table
+   * @param {string} name  of the new token
+   * @returns {import("./rays.mjs").Painter}
    */
-  const ripple = (first, table) => {
+  const ways = (first, table, name) => (at) => {
+    const [top, columns] = [table.length - 1, table[0].length];
+    const cell = (/** @type {number} */ row, /** @type {number} */ t) =>
+      at(board.cells[row * columns + t]);
+    const all = table[0].map((_, t) => t);
+    const lines = table.slice(1).flatMap((below, row) =>
+      all.flatMap((t) =>
+        all.flatMap((s) => {
+          const lit = below[s] > 0 && table[row][t] > 0;
+          if (t !== s && (!row || (t < s && state.get("mask")))) return []; // each logit is one token's
+          if (!lit && columns > NUMBERED) return [];
+          const [from, end] = [cell(row + 1, s), cell(row, t)];
+          const kind = t < s ? "of-leak" : t > s ? "of-weights" : "";
+          const alone = lit && (t === s || below.filter(Boolean).length < 3);
+          const [low, high] = [
+            [from.x, from.top],
+            [end.x, end.bottom],
+          ];
+          const line = way(
+            low,
+            high,
+            alone ? 4 : 1.25,
+            lit ? `lit ${kind}` : "",
+            delay(top - 1 - row, top),
+          );
+          line.setAttribute("d", `M${low}L${high}`); // the gaps are too low for bends
+          return line;
+        }),
+      ),
+    );
+    const [head, foot] = [at(board.grid.rows[0].cells[first + 1]), cell(top, first)];
+    return [
+      ...[":not(.lit)", ".lit:not(.of-leak)", ".of-leak"].flatMap((kind) =>
+        lines.filter((one) => one.matches(kind)),
+      ),
+      band("", head.left + 4, head.top + 4, head.right - 4, head.bottom - 4),
+      draw("text", { x: foot.right, y: foot.bottom + 20, "text-anchor": "end" }, `↑ ${name}`),
+    ];
+  };
+
+  /**
+   * @param {number} steps  up
+   * @param {number} all
+   */
+  const delay = (steps, all) => steps * Math.min(WRITE, ALL / all);
+
+  /**
+   * The change runs up through the map, from the exchanged token to where it has an effect.
+   * @param {number[][]} table
+   */
+  const ripple = (table) => {
+    const top = table.length - 1;
     board.cells.forEach((cell, i) => {
       const [row, column] = [Math.floor(i / board.columns), i % board.columns];
       if (!table[row]?.[column]) return;
-      const far = Math.abs(column - first) + (table.length - 1 - row) / 2;
-      const from = { background: "rgb(var(--up))", scale: 0.4, opacity: 0.2 };
-      move(cell, [from, {}], { delay: (far * LOOK_UP) / 4 });
+      move(cell, [{ scale: 0.4, opacity: 0 }, {}], { delay: delay(top - row, top) });
     });
   };
 
@@ -110,8 +165,7 @@ export function mask({ settings, state, model, say }) {
     nodes: [
       strip.element,
       choose,
-      make("div", { class: "side-by-side instead" }, other.chips, other.input),
-      controls.element,
+      make("div", { class: "side-by-side instead" }, other.chips, other.input, controls.element),
       board.element,
       make("p", { class: "soft" }, LEGEND),
       bars.element,
@@ -161,7 +215,9 @@ export function mask({ settings, state, model, say }) {
       });
       controls.set();
       const exchange = JSON.stringify([ids, changed, state.get("mask")]);
-      if (rippled && rippled !== exchange) ripple(first, table);
+      const runs = rippled !== "" && rippled !== exchange;
+      rays.set(first < 1 ? () => [] : ways(first, table, model.show(changed[first])), runs);
+      if (runs) ripple(table);
       rippled = exchange;
       if (first < 1) {
         bars.set([], "");
