@@ -41,7 +41,8 @@ export function glue(frame, strip, before, after, change) {
     }
     move(button, [{ opacity: 0 }, { opacity: 0, offset: 0.8 }, { opacity: 1 }], { duration: COPY });
     for (const { box, text, start: from } of parts) {
-      const chip = make("span", { class: "chip" }, text ?? "");
+      const style = `width: ${box.width}px; height: ${box.height}px`;
+      const chip = make("span", { class: "chip", style }, text ?? "");
       const x = to.left + ((from - start) / (end - start)) * to.width - origin.left;
       const place = (/** @type {number} */ left, /** @type {number} */ top) => ({
         translate: `${left}px ${top}px`,

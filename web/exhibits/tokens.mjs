@@ -140,9 +140,10 @@ export function tokens({ settings, state, say, element }) {
         }));
         const chosen = key === LISTS[i].key ? Number(at) : -1;
         const fresh = ids.slice(0, MOST).map((id) => lists[i].tokens[id].length);
-        glue(element, strips[i], lengths[i], fresh, () =>
-          strips[i].set(pieces, { chosen: pieces[chosen] ? chosen : -1, text, note }),
-        );
+        glue(element, strips[i], lengths[i], fresh, () => {
+          strips[i].set(pieces, { chosen: pieces[chosen] ? chosen : -1, text, note });
+          widen(strips[i], fresh, bytes);
+        });
         lengths[i] = fresh;
       });
       steps.textContent = bytes
@@ -173,6 +174,19 @@ export function tokens({ settings, state, say, element }) {
     whole: () => ({ text: state.get("text") }),
     concerns: (name) => ["text", "merges", "token"].includes(name),
   };
+}
+
+/**
+ * Each piece is as wide as it has bytes, so that what both lists cut stands one below the other.
+ * @param {Strip} strip
+ * @param {number[]} lengths
+ * @param {number} all  of the text
+ */
+function widen({ list, buttons }, lengths, all) {
+  list.style.setProperty("--all", String(Math.max(1, all)));
+  buttons.forEach(({ parentElement }, i) =>
+    parentElement?.style.setProperty("--bytes", String(lengths[i])),
+  );
 }
 
 /**
