@@ -2,7 +2,6 @@
 // nothing: the logits are the same up to rounding. A forgotten position is another matter.
 
 import { nextAfter } from "./answers.mjs";
-import { headings } from "./as_table.mjs";
 import { Bars } from "./bars.mjs";
 import { beside, draw, fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
@@ -13,15 +12,17 @@ import { Switchboard, flag, slider } from "./switchboard.mjs";
 
 const PROMPT = 24; // tokens at most
 const STEPS = 48;
+const FIRST = 6; // tokens written in the beginning: then most of the work is seen to be done again
 const STATES = /** @type {Record<string, string>} */ ({
+  kept: "kept: read, not computed",
   now: "computed in this step",
-  kept: "kept",
-  new: "written, not computed yet",
+  new: "next",
 });
-
-const AREAS =
-  `The tokens that pass through the model in each step, ${STEPS} steps side by side. With a cache ` +
-  "each step adds one token to the area, without it all tokens so far.";
+const WORK = [
+  ["first", "computed for the first time"],
+  ["again", "computed again, with the same result"],
+  ["rest", "kept"],
+];
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function cache({ settings, state, model, say, sentence: said }) {
@@ -29,7 +30,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
   const { nLayer: N, nEmbd: C, vocabSize: V, blockSize } = config;
   const whole = { min: 1, max: STEPS, whole: true };
   state.declare("text", settings.text);
-  state.declare("steps", 1, whole);
+  state.declare("steps", FIRST, whole);
   state.declare("seed", 0, { min: 0, max: 20, whole: true });
   state.declare("cache", true);
   state.declare("restart", false);
@@ -37,29 +38,52 @@ export function cache({ settings, state, model, say, sentence: said }) {
   const onText = (/** @type {string} */ text) => state.set({ text, steps: 1 });
   const strip = textStrip(state, settings, { onText });
   const next = () => state.set({ steps: state.get("steps") + 1 });
-  const grid = make("ol", { class: "kv", "aria-label": "tokens, and which are computed" });
-  const key = Object.entries(STATES).map(([mark, text]) =>
-    make("span", { class: mark }, make("i"), text),
+  const grid = make("ol", { "aria-label": "tokens, and which are computed" });
+  const spans = Object.entries(STATES).map(([mark, text]) => {
+    return { mark, text, many: make("b"), element: make("span", { class: mark }) };
+  });
+  for (const { text, many, element } of spans) element.append(many, ` ${text}`);
+  const labels = Array.from({ length: N }, (_, n) =>
+    make(
+      "li",
+      {},
+      `block ${N - 1 - n}`,
+      make("b", { class: "k" }, "K"),
+      make("b", { class: "v" }, "V"),
+    ),
   );
-  const bars = new Bars();
+  const kv = make(
+    "div",
+    { class: "kv g2", style: `--cell: ${Math.min(1.6, Math.max(0.5, 4.8 / N))}rem` },
+    make("ul", { "aria-hidden": "true" }, ...labels),
+    make(
+      "div",
+      { class: "g2-scroll", tabindex: "0", role: "group", "aria-label": "keys and values" },
+      grid,
+    ),
+    make("p", {}, ...spans.map(({ element }) => element)),
+  );
+  const bars = new Bars({ rows: 4 });
   const controls = new Switchboard(state, [
     flag("cache", "keep keys and values"),
     flag("restart", "positions start again (a bug)"),
     slider("steps", "tokens written", { ...whole, step: 1, decimals: 0 }),
     slider("seed", "seed (0: the likeliest)", { max: 20, step: 1, decimals: 0 }),
   ]);
-  const columns = ["", "tokens now", "in all", "multiply-adds in all"];
+  controls.element.prepend(make("button", { class: "go", onclick: next }, "next token"));
+  const columns = ["", "tokens now", "in all", "multiply-adds"];
   const ways = ["with a cache", "without"].map((name) => {
-    const cells = columns.slice(1).map(() => make("td"));
-    const row = make("tr", {}, make("th", { scope: "row" }, name), ...cells);
+    const cells = columns.slice(1).map(() => make("b"));
+    const counts = cells.flatMap((cell, i) => [`${i ? ", " : ""}${columns[i + 1]} `, cell]);
     const [text, wrong] = [make("span"), make("mark")];
     const line = make("p", {}, make("b", {}, `${name}: …`), text, wrong);
-    const steps = ["", "last"].map((kind) => draw("path", { class: kind }));
+    const paths = ["rest", "", "last", "first"].map((kind) => draw("path", { class: kind }));
     const area = draw("svg", { class: "area", role: "img", preserveAspectRatio: "none" });
-    area.append(...steps);
-    const figure = make("div", {}, make("span", { class: "soft" }, name), area);
-    return { name, cells, row, text, wrong, line, figure, area, steps };
+    area.append(...paths);
+    const figure = make("div", {}, make("h4", {}, name), make("p", {}, ...counts), area);
+    return { name, cells, text, wrong, line, figure, area, paths };
   });
+  const key = WORK.map(([mark, text]) => make("span", { class: mark }, make("i"), text));
 
   let shownSteps = 0;
   /** @type {Map<string, {chain: Chain, cut: number}>} */
@@ -108,22 +132,12 @@ export function cache({ settings, state, model, say, sentence: said }) {
   return {
     nodes: [
       strip.element,
-      make("p", {}, make("button", { onclick: next }, "next token")),
-      make("p", { class: "soft kv-key" }, ...key, `one cell per block, block ${N - 1} on top`),
-      grid,
-      beside(
-        make(
-          "div",
-          { class: "written" },
-          make("table", { class: "counts" }, headings(columns), ...ways.map(({ row }) => row)),
-          make("p", { class: "soft" }, AREAS),
-          make("div", { class: "areas" }, ...ways.map(({ figure }) => figure)),
-          said,
-          ...ways.map(({ line }) => line),
-        ),
-        bars.element,
-      ),
       controls.element,
+      kv,
+      said,
+      make("div", { class: "areas" }, ...ways.map(({ figure }) => figure)),
+      make("p", { class: "soft kv-key" }, ...key, "one column for each step"),
+      beside(make("div", { class: "written" }, ...ways.map(({ line }) => line)), bars.element),
     ],
     show: async (latest) => {
       const { chain, cut } = await begin();
@@ -147,10 +161,15 @@ export function cache({ settings, state, model, say, sentence: said }) {
         N,
       );
       grid.dataset.beat = String(s % 2);
+      const counts = { now: keeps && s > 1 ? 1 : T, kept: keeps && s > 1 ? T - 1 : 0, new: 1 };
+      spans.forEach(({ mark, many, element }) => {
+        const n = counts[/** @type {keyof typeof counts} */ (mark)];
+        [many.textContent, element.hidden] = [String(n), !n];
+      });
 
       let parted = 0;
       while (parted < s && own.ids[P + parted] === other.ids[P + parted]) parted++;
-      ways.forEach(({ cells, row, text, wrong, figure, area, steps }, i) => {
+      ways.forEach(({ cells, text, wrong, figure, area, paths }, i) => {
         const { logits, ids } = both[i];
         const passes = logits.slice(0, most).map((_, k) => ({ T: i || !k ? P + k : 1, S: P + k }));
         const total = passes.reduce((sum, pass) => sum + pass.T, 0);
@@ -161,14 +180,26 @@ export function cache({ settings, state, model, say, sentence: said }) {
         [passes.at(-1)?.T, total, `${fixed(work / 1e6, 1)} million`].forEach(
           (value, c) => (cells[c].textContent = (value ?? 0).toLocaleString("en")),
         );
-        row.className = figure.className = keeps === !i ? "on" : "";
-        const high = P + STEPS;
-        area.setAttribute("viewBox", `0 0 ${STEPS} ${high}`);
+        figure.className = keeps === !i ? "on" : "";
+        const wide = [8, 16, 24, 32].find((most) => passes.length <= most) ?? STEPS;
+        const high = P + wide;
+        area.setAttribute("viewBox", `0 0 ${wide} ${high}`);
         area.setAttribute("aria-label", `${total} tokens in ${passes.length} steps`);
-        const columns = passes.map(({ T }, k) => `M${k + 0.06} ${high}v${-T}h.88v${T}z`);
-        steps[0].setAttribute("d", columns.slice(0, -1).join(""));
-        steps[1].setAttribute("d", columns.at(-1) ?? "");
-        if (passes.length > shownSteps) move(steps[1], [{ scale: "1 0" }, { scale: "1 1" }]);
+        const column = (
+          /** @type {number} */ k,
+          /** @type {number} */ from,
+          /** @type {number} */ to,
+        ) => `M${k + 0.04} ${high - from}V${high - to}h.92V${high - from}z`;
+        const passed = passes.map(({ T, S }, k) => `M${k + 0.04} ${high - S + T}v${-T}h.92v${T}z`);
+        const [rest, before, last, fresh] = paths;
+        rest.setAttribute("d", passes.map(({ T, S }, k) => column(k, 0, S - T)).join(""));
+        before.setAttribute("d", passed.slice(0, -1).join(""));
+        last.setAttribute("d", passed.at(-1) ?? "");
+        const firsts = passes.map(({ S }, k) => column(k, k ? S - 1 : 0, S));
+        fresh.setAttribute("d", firsts.join(""));
+        if (passes.length > shownSteps) {
+          for (const one of [last, fresh]) move(one, [{ opacity: 0 }, { opacity: 1 }]);
+        }
         const end = tokenizer.decode([tokenizer.eot]);
         const read = (/** @type {number} */ from, /** @type {number} */ to) =>
           tokenizer.decode(ids.slice(P + from, P + to)).replace(end, ` ${END}`);
@@ -179,7 +210,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
       const p = model.probabilities(own.logits[s - 1]);
       const compared = parted >= s - 1 ? other.logits[s - 1] : undefined;
       bars.set(
-        nextAfter(state.get("text"), p, compared && model.probabilities(compared)),
+        nextAfter(state.get("text"), p, compared && model.probabilities(compared), 4),
         compared
           ? `what could be written; dashed: ${keeps ? "without" : "with"} a cache`
           : "what could be written; the two texts have diverged",
@@ -193,7 +224,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
     act: async (hand) => {
       state.set({ steps: 1, cache: true });
       await hand.pause();
-      for (let i = 0; i < 3; i++) await hand.press(hand.find("p > button"));
+      for (let i = 0; i < 3; i++) await hand.press(hand.find(".go"));
       await hand.press(hand.find("input[type=checkbox]"));
     },
     whole: () => ({ text: state.get("text") }),
@@ -217,7 +248,8 @@ export function cache({ settings, state, model, say, sentence: said }) {
 function paint(list, tokens, N) {
   while (list.children.length > tokens.length) list.lastElementChild?.remove();
   while (list.children.length < tokens.length) {
-    list.append(make("li", {}, ...Array.from({ length: N }, () => make("i")), make("b")));
+    const cells = Array.from({ length: 2 * N }, (_, i) => make("i", { class: i % 2 ? "v" : "k" }));
+    list.append(make("li", {}, ...cells, make("b")));
   }
   tokens.forEach(({ name, mark }, t) => {
     const column = /** @type {HTMLElement} */ (list.children[t]);
@@ -226,4 +258,8 @@ function paint(list, tokens, N) {
     const label = /** @type {Element} */ (column.lastElementChild);
     label.textContent = name;
   });
+  const wide = tokens.reduce((sum, { name }) => sum + 9 * name.length + 6, 0);
+  list.classList.toggle("tight", list.clientWidth < wide);
+  const box = /** @type {HTMLElement} */ (list.parentElement);
+  box.scrollLeft = box.scrollWidth; // the newest
 }

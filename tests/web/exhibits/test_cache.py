@@ -22,8 +22,8 @@ def texts(shown):
 
 def counts(shown):
     """For both ways: tokens now, tokens in all, multiply-adds in millions."""
-    rows = shown.ready().element.locator(".counts tr").all()[1:]
-    cells = [row.locator("td").all_inner_texts() for row in rows]
+    ways = shown.ready().element.locator(".areas > div").all()
+    cells = [way.locator("p > b").all_inner_texts() for way in ways]
     return [
         [float(cell.removesuffix(" million").replace(",", "")) for cell in row] for row in cells
     ]

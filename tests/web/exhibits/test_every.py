@@ -75,7 +75,7 @@ KEYS = [
     ("ask", "input[type=range]", "Home", "?strength=0"),
     ("bits", "input[type=range]", "Home", "?bits=2"),
     ("blocks", ".strip button", "Alt+ArrowRight", "?order=1+0+2"),
-    ("cache", "p > button", "Enter", "?steps=2"),
+    ("cache", ".switchboard > button", "Enter", "?steps=7"),
     ("cost", ".choice button", "ArrowRight Enter", "?job=train"),
     ("crane", "[aria-label^='query of crane']", "ArrowRight ArrowUp", "?q.x=0.8&q.y=0.8"),
     ("cups", ".cups button", "Enter ArrowRight Enter", "?swaps=AC+BD+AB&now=false&steps=false"),
