@@ -2,12 +2,10 @@
 // in the loss, in what the model writes. That it loaded does not mean that it is right.
 
 import { loadTokenizer } from "../page.mjs";
-import { row } from "./as_table.mjs";
 import { Bars } from "./bars.mjs";
 import { MISTAKES } from "./broken.mjs";
-import { beside, fixed, make, short, visible } from "./dom.mjs";
+import { beside, fixed, make, visible, within } from "./dom.mjs";
 import { Loading } from "./loading.mjs";
-import { LOOK_UP, move } from "./motion.mjs";
 import { START } from "./page_model.mjs";
 import { textStrip } from "./strip.mjs";
 
@@ -15,13 +13,32 @@ import { textStrip } from "./strip.mjs";
 
 const MOST = 24; // tokens of the reader's text
 const WRITTEN = 14; // tokens
+const FIRST = "square"; // the mistake that is made in the beginning
+const LEAST = 1e-7; // the smallest difference that has a height
+const RULES = [1, 1e-2, 1e-4, 1e-6];
 const BLIND = Math.log(1024); // the loss of blind guessing
 
+const DIFFERS =
+  "How far each module's output is from the correct model's, as a share of its largest number. The " +
+  "model is read from left to right; each line is a hundred times the one below.";
+
+/** The height of a difference, from 0 to 1, in powers of ten. @param {number} far */
+const high = (far) => within(1 - Math.log10(far) / Math.log10(LEAST), 0, 1);
+/** @param {number} far */
+const brief = (far) => (far < 1e-3 ? power(far) : fixed(far, far < 1 ? 2 : 1));
+/** @param {number} far */
+function power(far) {
+  const [digits, exponent] = far.toExponential(0).split("e");
+  const raised = exponent.replace(/[+-]/, "").replace(/\d/g, (n) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(n)]);
+  if (far >= 1) return digits;
+  return `${digits === "1" ? "" : `${digits}·`}10⁻${raised}`;
+}
+
 /** @type {import("./exhibit.mjs").Kind} */
-export function mistakes({ settings, state, model, say }) {
+export function mistakes({ settings, state, model, say, sentence: said }) {
   const all = MISTAKES.map(([key]) => key);
   state.declare("text", settings.text);
-  state.declare("wrong", [], { among: all });
+  state.declare("wrong", [FIRST], { among: all });
   const loading = new Loading(() => model.started());
 
   const strip = textStrip(state, settings, { label: "a beginning, which each model continues" });
@@ -33,7 +50,14 @@ export function mistakes({ settings, state, model, say }) {
     const box = make("input", { type: "checkbox", onchange });
     return { key, box, label: make("label", { class: "switch" }, box, name) };
   });
-  const rows = make("tbody");
+  const groups = make("ol", { "aria-label": "each module's largest difference" });
+  const rules = RULES.map((far) => make("span", { style: `--far: ${high(far)}` }, power(far)));
+  const spread = make(
+    "div",
+    { class: "spread g2" },
+    make("p", { "aria-hidden": "true" }, ...rules),
+    groups,
+  );
   const bar = new Bars({
     label: `on a story it has not seen (blind guessing: ${fixed(BLIND, 2)})`,
     rows: 1,
@@ -44,30 +68,44 @@ export function mistakes({ settings, state, model, say }) {
   const tried = new Map();
   let asked = ""; // the text that they continue
 
-  let marked = ""; // what differed before
-
-  /** What differs turns red one after the other, as it spreads through the model. */
-  const spread = () => {
-    [...rows.querySelectorAll(".differs")].forEach((row, i) => {
-      move(row, [{ opacity: 0.1, translate: "0 -0.5rem" }, {}], { delay: (i * LOOK_UP) / 5 });
+  /** @type {{item: HTMLElement, number: HTMLElement}[]} */
+  let modules = [];
+  /** The model from left to right: what comes before its blocks, each block, what comes after. */
+  const lay = (/** @type {Parity} */ parity) => {
+    /** @type {Map<string, HTMLElement[]>} */
+    const parts = new Map();
+    modules = parity.map(({ name }, i) => {
+      const block = /^h\.\d+/.exec(name)?.[0];
+      const part = block?.replace("h.", "block ") ?? (parts.size > 1 ? "output" : "embeddings");
+      const number = make("span");
+      const short = name === block ? "out" : name.replace(`${block}.`, "");
+      const bar = make("span", { class: "slot" }, make("i"), number);
+      const item = make("li", { title: name, style: `--nth: ${i}` }, bar, make("b", {}, short));
+      parts.set(part, [...(parts.get(part) ?? []), item]);
+      return { item, number };
     });
+    const laid = [...parts].map(([name, items]) =>
+      make(
+        "li",
+        { style: `--many: ${items.length}` },
+        make("ol", {}, ...items),
+        make("span", {}, name),
+      ),
+    );
+    groups.replaceChildren(...laid);
+    groups.getBoundingClientRect(); // so that they grow from where they are
   };
 
-  /** @param {Parity} parity */
+  /** What differs grows one after the other, as it spreads through the model. @param {Parity} parity */
   const paintParity = (parity) => {
+    if (modules.length !== parity.length) lay(parity);
     const first = parity.find(({ far }) => far > 0);
-    const cells = parity.map(({ name, far }) => [name, far ? short(far) : "0", far ? "≠" : "="]);
-    rows.replaceChildren(
-      ...cells.map(([name, far, sign], i) => {
-        const mark = parity[i] === first ? "differs first" : parity[i].far ? "differs" : "";
-        const line = row(name, [far, sign]);
-        line.className = mark;
-        return line;
-      }),
-    );
-    const marks = [...rows.children].map(({ className }) => className).join();
-    if (marked && marked !== marks) spread();
-    marked = marks;
+    modules.forEach(({ item, number }, i) => {
+      const { far } = parity[i];
+      item.className = parity[i] === first ? "differs origin" : far ? "differs" : "";
+      item.style.setProperty("--far", String(high(far)));
+      number.textContent = far ? brief(far) : "=";
+    });
     return first?.name;
   };
 
@@ -78,21 +116,16 @@ export function mistakes({ settings, state, model, say }) {
         { class: "switchboard", role: "group", "aria-label": "mistakes" },
         ...boxes.map(({ label }) => label),
       ),
+      make("p", { class: "soft" }, DIFFERS),
+      spread,
+      said,
+      bar.element,
+      beside(
+        [make("p", { class: "soft" }, "the correct model writes"), make("p", {}, texts.right)],
+        [make("p", { class: "soft" }, "this one writes"), make("p", {}, texts.now)],
+      ),
       make("p", { class: "soft" }, "both models continue this text, or start from nothing"),
       strip.element,
-      beside(
-        [
-          make("p", { class: "soft" }, "each module's largest difference from the correct model"),
-          make("table", { class: "parity" }, rows),
-        ],
-        [
-          bar.element,
-          make("p", { class: "soft" }, "the correct model writes"),
-          make("p", {}, texts.right),
-          make("p", { class: "soft" }, "this one writes"),
-          make("p", {}, texts.now),
-        ],
-      ),
     ],
     show: async (latest) => {
       const text = state.get("text");
@@ -140,9 +173,9 @@ export function mistakes({ settings, state, model, say }) {
       state.set({ wrong: [] });
       await hand.pause();
       for (const { box } of boxes.slice(0, 3)) {
+        state.set({ wrong: [] });
         await hand.press(box);
         await hand.pause(700);
-        state.set({ wrong: [] });
       }
     },
     whole: () => ({ text: state.get("text") || settings.chips?.[0] || "" }),

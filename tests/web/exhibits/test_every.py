@@ -84,7 +84,7 @@ KEYS = [
     ("heads", ".thumbs button", "ArrowRight Enter", "?head=1.1&off=1.1"),
     ("layernorm", ".strip button", "ArrowLeft Enter", "?at=5"),
     ("mask", "input[type=checkbox]", "Space", "?mask=false"),
-    ("mistakes", "input[type=checkbox]", "Space", "?wrong=nothing"),
+    ("mistakes", "input[type=checkbox]", "Space", "?wrong=square+nothing"),
     ("mlp", ".strip button", "ArrowRight Enter", "?at=4"),
     ("museum", ".console button", "ArrowRight ArrowRight Enter", "?bug=mask+after+softmax"),
     ("order", ".strip button", "ArrowRight ArrowRight Alt+ArrowLeft", "?order=2+1+3+4+5"),
