@@ -20,8 +20,7 @@ const LOSS = /** @type {[string, string][]} */ ([
   ["everything", "everything"],
 ]);
 const PLAINLY =
-  "without the adapter: the plain model has no tokens for roles, so it reads the text without them, " +
-  "and goes on";
+  "The plain model has no tokens for roles, so it reads the text without them, and goes on.";
 const KEY = [
   ["mark", "special tokens"],
   ["story", "the story"],
@@ -30,7 +29,7 @@ const KEY = [
 ];
 
 /** @type {import("./exhibit.mjs").Kind} */
-export function ask({ settings, state, model, say, element, update }) {
+export function ask({ settings, state, model, say, sentence, element, update }) {
   /** @type {Story[]} */
   const stories = settings.stories;
   const exchanges = stories.flatMap(({ story, asked }) => asked.map((one) => ({ story, ...one })));
@@ -90,7 +89,17 @@ export function ask({ settings, state, model, say, element, update }) {
   const plain = new Strip({});
   answer.list.ariaLabel = "the answer's tokens";
   plain.list.ariaLabel = "tokens of the plain model";
-  const answerTitle = make("p", { class: "soft" });
+  const answerTitle = make("b");
+  const spoken = [make("q"), make("q")]; // with the adapter, without it
+  const sum = make(
+    "p",
+    { class: "lora", "aria-hidden": "true" },
+    make("i", { class: "w" }, "W"),
+    "+",
+    make("i", { class: "b" }, "B"),
+    make("i", { class: "a" }, "A"),
+  );
+  const alone = make("p", { class: "lora", "aria-hidden": "true" }, make("i", { class: "w" }, "W"));
 
   /** @type {Map<string, (string | number)[]>} */
   const tried = new Map();
@@ -141,11 +150,31 @@ export function ask({ settings, state, model, say, element, update }) {
       make("div", { class: "side-by-side" }, questionBox, askButton),
       make("div", { class: "side-by-side apart" }, readTitle, loss.element),
       make("div", { class: "g2 g2-asked" }, read, key),
-      adapter.element,
       beside(
-        [answerTitle, answer.element, verdict, bars.element],
-        [make("p", { class: "soft" }, PLAINLY), plain.element],
+        make(
+          "div",
+          { class: "branch adapted" },
+          make("div", {}, answerTitle, sum, adapter.element),
+          spoken[0],
+          verdict,
+          answer.element,
+        ),
+        make(
+          "div",
+          { class: "branch" },
+          make(
+            "div",
+            {},
+            make("b", {}, "without the adapter"),
+            alone,
+            make("p", { class: "soft" }, PLAINLY),
+          ),
+          spoken[1],
+          plain.element,
+        ),
       ),
+      sentence,
+      bars.element,
     ],
     show: async (latest) => {
       const [story, question, strength] = state.all("story", "question", "strength");
@@ -167,7 +196,8 @@ export function ask({ settings, state, model, say, element, update }) {
 
       const token = Math.min(state.get("token"), found.answer.length - 1);
       paintRead(found);
-      answerTitle.textContent = `with the adapter at strength ${fixed(strength, 2)} it answers`;
+      answerTitle.textContent = `with the adapter, times ${fixed(strength, 2)}`;
+      sum.style.setProperty("--strength", fixed(strength / MOST, 2));
       paint(answer, found.answer, token);
       paint(plain, found.plain);
       const now = JSON.stringify([found.answer, found.plain]);
@@ -185,6 +215,7 @@ export function ask({ settings, state, model, say, element, update }) {
       );
       const p = found.answer.reduce((product, one) => product * one.p, 1);
       const said = found.said || "nothing";
+      [found.said, found.continued].forEach((text, i) => (spoken[i].textContent = text || "…"));
       /** @type {Mark} */
       const mark = !known ? "" : said === known.answer ? "right" : "wrong";
       verdict.className = `verdict ${mark}`;
