@@ -43,7 +43,8 @@ export function museum({ settings, state, model, say, sentence, element }) {
   const bars = new Bars({ rows: 5 });
   const [curve, list] = [new Curve(), new Signs()];
   const line = make("pre", { class: "lines" });
-  const [small, wrote, rightly] = ["p", "p", "p"].map(() => make("p", { class: "soft" }));
+  const small = make("p", { class: "stored" });
+  const [wrote, rightly] = [make("p"), make("p", { class: "soft" })];
   const switches = all.map(({ name }) =>
     make("button", { onclick: () => state.set({ bug: name }) }, name),
   );
@@ -158,7 +159,8 @@ export function museum({ settings, state, model, say, sentence, element }) {
       console,
       sentence,
       line,
-      beside(list.element, [curve.element, small]),
+      list.element,
+      beside(curve.element, small),
       make(
         "p",
         { class: "title" },
@@ -204,7 +206,9 @@ export function museum({ settings, state, model, say, sentence, element }) {
       bars.set(nextAfter(text, p, ghost, 5));
       list.set(shown);
       curve.set(on, healthy, /** @type {any} */ (settings));
-      small.textContent = on.error ? "" : `The small model (stored) writes “${on.text}”`;
+      small.replaceChildren(
+        ...(on.error ? [] : ["The small model (stored) writes", make("q", {}, on.text ?? "")]),
+      );
       line.textContent = known && on !== healthy ? `right  ${on.right}\nwrong  ${on.wrong}` : "";
       if (riddle !== mystery) struck.clear();
       riddle = mystery;

@@ -1,6 +1,7 @@
 // What betrays a bug: a stored curve of the loss, and a list of signs that light up.
 
 import { draw, fixed, make } from "./dom.mjs";
+import { LOOK_UP, move } from "./motion.mjs";
 
 /**
  * A bug and the stored run of the museum's small model with it. `losses` are of training, `use` of
@@ -20,6 +21,7 @@ import { draw, fixed, make } from "./dom.mjs";
 /** @typedef {{name: string, live: boolean, value: string, lit: boolean}} Sign */
 
 const [WIDE, HIGH, LEFT, LOW] = [320, 130, 26, 112]; // units; where the axes stand
+const GOES_ON = [{ scale: 0.4, opacity: 0.2 }, { scale: 1.35, offset: 0.6 }, { scale: 1 }]; // a lamp
 const NOISE = 1e-4; // of logits; what is larger is no rounding
 
 /**
@@ -64,6 +66,8 @@ export function signs({ losses = [], use = [], correct = 0, kinds = 0, error }, 
 export class Signs {
   constructor() {
     this.element = make("ul", { class: "signs", "aria-label": "signs" });
+    /** @type {Set<string> | null} */
+    this.on = null; // the lamps that are lit
   }
 
   /** @param {Sign[]} all */
@@ -72,13 +76,17 @@ export class Signs {
       make(
         "li",
         { class: lit ? "lit" : "" },
-        make("b", { "aria-hidden": "true" }, lit ? "●" : "○"),
+        make("b", { "aria-hidden": "true" }),
         make("span", {}, name, make("small", {}, live ? " live" : " stored")),
         make("i", {}, value),
         make("span", { class: "unseen" }, lit ? "lit" : "not lit"),
       ),
     );
     this.element.replaceChildren(...items);
+    const before = this.on;
+    this.on = new Set(all.filter(({ lit }) => lit).map(({ name }) => name));
+    const fresh = items.filter((_, i) => before && all[i].lit && !before.has(all[i].name));
+    fresh.forEach(({ children: [lamp] }, i) => move(lamp, GOES_ON, { delay: (i * LOOK_UP) / 4 }));
   }
 }
 
