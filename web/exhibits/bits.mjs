@@ -12,6 +12,7 @@ import { Board, heads as mapsOf } from "./board.mjs";
 import { beside, fixed, make, quoted } from "./dom.mjs";
 import { Fewer } from "./fewer.mjs";
 import { BOOKS } from "./page_model.mjs";
+import { RoundedRow } from "./rounded_row.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
 import { farthest } from "./vectors.mjs";
@@ -24,6 +25,7 @@ import { farthest } from "./vectors.mjs";
 
 const MOST = 12; // tokens of the text, so that the map has its numbers
 const LONG = 111; // tokens of a story
+const FIRST = 5; // bits in the beginning: their values can still be told apart
 const STOPS = [2, 3, 4, 5, 6, 8, 16]; // bits
 const PER = /** @type {[Per, string][]} */ ([
   ["tensor", "matrix"],
@@ -32,14 +34,14 @@ const PER = /** @type {[Per, string][]} */ ([
 ]);
 
 /** @type {import("./exhibit.mjs").Kind} */
-export function bits({ settings, state, model, say }) {
-  const { nLayer, nHead, blockSize } = model.present.config;
+export function bits({ settings, state, model, say, sentence }) {
+  const { nLayer, nHead, nEmbd, blockSize } = model.present.config;
   const { tokenizer, name: who } = model.present;
   const layers = Array.from({ length: nLayer }, (_, n) => n);
   const names = layers.flatMap((n) => Array.from({ length: nHead }, (_, h) => `${n}.${h}`));
   state.declare("text", settings.text);
   state.declare("head", settings.head ?? "0.0", { among: names });
-  state.declare("bits", 16, { min: 2, max: 16, whole: true });
+  state.declare("bits", FIRST, { min: 2, max: 16, whole: true });
   state.declare("per", "row", { among: PER.map(([per]) => per) });
   state.declare("seed", settings.seed ?? 1, { min: 0, max: 1e6, whole: true });
 
@@ -48,6 +50,7 @@ export function bits({ settings, state, model, say }) {
     slider("bits", "bits of a weight", { stops: STOPS, decimals: 0 }),
     choose("per", "one scale for each", PER),
   ]);
+  const weights = new RoundedRow(Math.min(GROUP, nEmbd));
   const board = new Board();
   const title = make("p", { class: "soft" });
   const bars = new Bars({ rows: 5 });
@@ -108,23 +111,18 @@ export function bits({ settings, state, model, say }) {
     nodes: [
       strip.element,
       controls.element,
-      beside(
-        [
-          title,
-          board.element,
-          make("table", { class: "parity ladder" }, make("thead", {}, heading), ladder),
-        ],
-        [
-          bars.element,
-          make(
-            "div",
-            { class: "side-by-side" },
-            make("span", { class: "soft" }, "a story that it writes"),
-            other,
-          ),
-          wrote,
-        ],
-      ),
+      weights.element,
+      sentence,
+      beside([title, board.element], bars.element),
+      beside(make("table", { class: "parity ladder" }, make("thead", {}, heading), ladder), [
+        make(
+          "div",
+          { class: "side-by-side" },
+          make("span", { class: "soft" }, "a story that it writes"),
+          other,
+        ),
+        wrote,
+      ]),
     ],
     show: async (latest) => {
       const [text, head, per, seed] = state.all("text", "head", "per", "seed");
@@ -139,6 +137,7 @@ export function bits({ settings, state, model, say }) {
       if (!whole || !latest()) return;
       /** @type {Found} */
       const { result, written } = await fewer.run(asked);
+      const row = await fewer.row(`h.${n}.attn.c_attn`, h * (nEmbd / nHead), bits, per);
       if (!latest()) return;
       const [before, now] = [whole, result].map(({ logits }) => model.probabilities(logits));
       const [was, is] = [whole, result].map(({ tensor }) => mapsOf(tensor(path))[h]);
@@ -160,6 +159,7 @@ export function bits({ settings, state, model, say }) {
         lit: (place) => place.row === last && place.column === most,
         place,
       });
+      weights.set(row, bits, `${row.was.length} weights in a row of the queries of head ${head}`);
       title.textContent = `attention of head ${head}`;
       bars.set(
         nextAfter(text, now, before, 5),

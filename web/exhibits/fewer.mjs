@@ -1,7 +1,7 @@
 // The page's model in fewer bits: its weights are read from the engine, rounded, and loaded beside it.
 // All versions share one place there, so they take turns; what was computed is kept.
 
-import { roundTo } from "../rounding.mjs";
+import { GROUP, roundTo } from "../rounding.mjs";
 
 /** @import { Engine } from "../client.mjs" */
 /** @import { model as PageModel, Result } from "./page_model.mjs" */
@@ -73,6 +73,24 @@ export class Fewer {
     await engine.load(PLACE, { config: this.model.files?.config ?? "", weights });
     this.there = what;
     return engine;
+  }
+
+  /**
+   * The first weights of a row, what rounding leaves of them, and the largest that shares their scale.
+   * @param {string} name  of the module
+   * @param {number} row
+   * @param {number} bits
+   * @param {Per} per
+   */
+  async row(name, row, bits, per) {
+    const modules = await (this.modules ??= this.read());
+    const { weight, columns } = /** @type {Module} */ (modules.find((one) => one.name === name));
+    const [from, to] = [row * columns, row * columns + Math.min(GROUP, columns)];
+    const sharing = per === "row" ? from + columns : to;
+    const scaled = per === "tensor" ? weight : weight.subarray(from, sharing);
+    const most = scaled.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+    const now = roundTo(weight.slice(), columns, bits, per).subarray(from, to);
+    return { was: weight.subarray(from, to), now, most };
   }
 
   /** @returns {Promise<Module[]>} */
