@@ -2,8 +2,8 @@
 // seen from the first moment, and what the pass brings is not.
 
 import { svg } from "lit/html.js";
-import { slabOf, slotsOf, WIDER } from "./lanes.mjs";
-import { DEEP } from "./layout.mjs";
+import { slotsOf } from "./lanes.mjs";
+import { DEEP, WIDER } from "./layout.mjs";
 import { facesOf, sides } from "./tiles.mjs";
 
 /** @import { Box, Layout } from "./layout.mjs" */
@@ -11,11 +11,11 @@ import { facesOf, sides } from "./tiles.mjs";
 /**
  * Rooms and their names, empty lanes, MLPs and slots.
  * @param {Layout} layout
- * @param {{chosen: number, rooms: Box[], titles: unknown, bars: number}} more  `chosen`: lane; `bars`:
- *   of the next token
+ * @param {{chosen: number, rooms: Box[], titles: unknown, bars: number, begins: number}} more
+ *   `chosen`: lane; `bars`: of the next token; `begins`: depth at which lanes begin
  */
-export function ahead(layout, { chosen, rooms, titles, bars }) {
-  const { nLayer, lanes, folded, wide, plank } = layout;
+export function ahead(layout, { chosen, rooms, titles, bars, begins }) {
+  const { nLayer, lanes, plank } = layout;
   /** Boxes of one depth. @type {(boxes: Box[], deep: number) => unknown} */
   const solids = (boxes, deep) => {
     const faces = boxes.map((box) => facesOf(box, deep));
@@ -27,10 +27,8 @@ export function ahead(layout, { chosen, rooms, titles, bars }) {
   };
   const shapes = Array.from({ length: lanes }, (_, lane) => {
     const thick = lane === chosen ? 5 : 3;
-    const pipe = layout.bar(wide ? 0.86 : 0.8, nLayer + 1.01, lane, thick);
-    const slabs = Array.from({ length: folded ? 0 : nLayer }, (_, block) =>
-      slabOf(layout, block, lane, thick),
-    );
+    const pipe = layout.bar(begins, nLayer + 1.01, lane, thick);
+    const slabs = Array.from({ length: nLayer }, (_, block) => layout.slab(block, lane, thick));
     return [solids([pipe], plank), solids(slabs, WIDER * plank)];
   });
   /** @type {(box: Box, rx: number, kind: string) => unknown} */

@@ -104,7 +104,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
   // Weights below the whole, and what belongs together.
   `
 .tile-part { fill: transparent; cursor: zoom-in; }
-.tile-part:is([data-lit], :hover), .head[data-lit] .pill, .cellbox[data-lit] rect { stroke: var(--ink); stroke-width: 2; }
+.tile-part:is([data-lit], :hover), .lamp:is([data-lit], :hover), .head[data-lit] .pill, .cellbox[data-lit] rect { stroke: var(--ink); stroke-width: 2; }
 .flow-picture:is([data-lights], [data-tells]) .ribbon:not([data-lit], [data-told]) { stroke-opacity: 0.05 !important; }
 .flow-picture .ribbon:is([data-lit], [data-told]) { stroke-opacity: 1 !important; }
 .flow-picture .token[data-told] rect, .flow-picture .next[data-told] .slot, .flow-picture .plus[data-told] circle, .flow-picture .head[data-told] .pill, .flow-picture .cellbox[data-told] rect { stroke: var(--g2-accent, var(--bird)); stroke-width: 2.5; }
@@ -172,7 +172,6 @@ gpt2-flow.g2-live .flow-who > button.wanted { padding: 0 0.6rem; border-radius: 
 `,
   // What a stored pass cannot do is grey.
   `
-.stored .brick * { fill: none !important; stroke: var(--line); }
 .stored :is(.head, .cutter) { opacity: 0.45; }
 .stored :is(.head, .cutter, .ribbon, .next, .mlp, .tile) { cursor: not-allowed !important; }
 `,

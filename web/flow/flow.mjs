@@ -136,6 +136,7 @@ export function flow(page) {
   const find = async (latest) => {
     const [text, nth] = [state.get("text"), state.get("run")];
     const asked = askedFor(nth);
+    if (nth) await arrive(); // it has many blocks
     if (asked === answered && pass) return true;
     const own = nth ? (await gpt2Runs())[nth - 1] : await tools?.learned?.pass();
     const here = !model.loaded && !cut().length && !changed(state, settings);
@@ -189,6 +190,7 @@ export function flow(page) {
       toggle,
       append,
       colour: (name) => stage.colour(name),
+      folded: deep?.folded,
       ...(tools?.view(seen, here) ?? untouched(seen)),
     };
     const kind = deep && here.block !== undefined ? deep.sceneOf(here) : whole;

@@ -4,6 +4,7 @@ import { nothing, svg } from "lit/html.js";
 import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { START } from "../exhibits/page_model.mjs";
 import { press } from "./press.mjs";
+import { WIDER } from "./layout.mjs";
 import { facesOf, sides } from "./tiles.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
@@ -65,9 +66,10 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
 /**
  * What gives the lanes their depth: their shadows, and in attention each head's part of a vector.
  * @param {Layout} layout
- * @param {{nHead: number, at: number, thickOf: (stage: number, t: number) => number}} more
+ * @param {{nHead: number, at: number, begins: number, thickOf: (stage: number, t: number) => number}} more
+ *   `begins`: depth at which lanes begin
  */
-export function depthOf(layout, { nHead, at, thickOf }) {
+export function depthOf(layout, { nHead, at, begins, thickOf }) {
   const { wide, first, nLayer, folded, plank } = layout;
   const lanes = Array.from({ length: layout.lanes }, (_, lane) => lane);
   const slices = lanes.map((lane) => {
@@ -79,7 +81,7 @@ export function depthOf(layout, { nHead, at, thickOf }) {
     });
   });
   const shades = lanes.map((lane) => {
-    const { x, y, width, height } = layout.bar(0.86, nLayer + 1.01, lane, 5);
+    const { x, y, width, height } = layout.bar(begins, nLayer + 1.01, lane, 5);
     return svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>`;
   });
   const stops = Array.from({ length: nHead }, (_, head) =>
@@ -87,21 +89,6 @@ export function depthOf(layout, { nHead, at, thickOf }) {
   );
   const defs = svg`<linearGradient id="flow-shade" x2="0" y2="1"><stop offset="0" stop-color="#000" stop-opacity="0.7"></stop><stop offset="1" stop-opacity="0"></stop></linearGradient><linearGradient id="flow-heads" x2=${wide ? 0 : 1} y1=${wide ? 1 : 0} y2="0">${stops}</linearGradient>`;
   return { defs, shades: wide ? shades : nothing, slices };
-}
-
-const FIELD = { wide: [1.56, 1.83], turned: [1.58, 1.9] }; // where an MLP is
-export const WIDER = 4; // times: an MLP is as deep as four vectors
-
-/**
- * The front of an MLP.
- * @param {Layout} layout
- * @param {number} block
- * @param {number} lane
- * @param {number} thick  px of the lane
- */
-export function slabOf(layout, block, lane, thick) {
-  const [from, to] = FIELD[layout.wide ? "wide" : "turned"];
-  return layout.bar(block + from, block + to, lane, thick);
 }
 
 /**
@@ -115,7 +102,7 @@ export function slabOf(layout, block, lane, thick) {
  */
 export function swelling(layout, block, lane, lit, { many, chosen, thick, open, style }) {
   const { wide, plank } = layout;
-  const box = slabOf(layout, block, lane, thick);
+  const box = layout.slab(block, lane, thick);
   const deep = WIDER * plank;
   const [long, high] = wide ? [box.width - 2, deep - 1] : [deep - 1, box.height - 2];
   const columns = Math.ceil(Math.sqrt((many * long) / high) / 2) * 2;
@@ -151,11 +138,11 @@ export function loop(layout) {
 
 const fanOf = (/** @type {number} */ width) => Math.min(48, 0.18 * width); // px from a lane to the bars
 const BARS = 228; // px of them all
-const KNOB = 56; // px of the temperature
+const KNOB = { wide: 46, turned: 56 }; // px of the temperature
 const FIRST = 1.5; // heights of the likeliest word's bar
 const BAND = 22; // px of a share of 1, where it reaches its bar
 /** Where the bars end, beside the last lane; with few lanes below it, where they have room. @param {Layout} layout */
-const below = (layout) => layout.over(Math.max(layout.lanes, 7) - 1) + 17;
+const below = (layout) => layout.end - 22;
 
 /**
  * Where its bars stand.
@@ -168,7 +155,7 @@ export function slotsOf(layout, many) {
   const { x, y, width } = layout.zone(nLayer + 1);
   const height = wide ? BARS / (Math.max(6, many) + FIRST - 1) - 4 : 32;
   const more = (FIRST - 1) * (height + 4); // px of the first
-  const top = wide ? below(layout) - many * (height + 4) - more + 4 : y + 32 + KNOB;
+  const top = wide ? below(layout) - many * (height + 4) - more + 4 : y + 32 + KNOB.turned;
   const room = wide ? fanOf(width) : 8;
   return Array.from({ length: many }, (_, i) => {
     const [py, high] = i ? [top + more + i * (height + 4), height] : [top, height + more];
@@ -234,6 +221,6 @@ export function barsOf({ pass, next }, layout, append) {
  */
 export function knobOf(layout) {
   const { x, y, width } = layout.zone(layout.nLayer + 1);
-  const [left, top] = layout.wide ? [fanOf(width), below(layout) - BARS - KNOB] : [8, y + 30];
+  const [left, top] = layout.wide ? [fanOf(width), below(layout) - BARS - KNOB.wide] : [8, y + 30];
   return { x: x + left, y: top, width: width - left - 8 };
 }

@@ -10,10 +10,16 @@ export const WIDE = 640; // px: below it the picture is turned
 const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
 const ROWS = 252; // px of all lanes, however many: what stands below stays in its place
+const TOP = 62; // px above all of them
 const OPEN = 120; // px that a block needs to show its MLP
+const HEADS = 26; // px that the heads of a folded block take from the lanes
+const TALL = 52; // px of a lane at most, where blocks are folded
+const FEET = 68; // px of a folded block's weights
 const LOW = 115; // px of a block on a phone: three of them and the answer are seen at once
 /** Where there are words between attention and the MLP: parts of the way, and of its px. */
 const WORDED = [0, 0, 0.45, 0.34, 0.5, 0.41, 0.56, 0.6, 0.9, 0.86, 0.96, 0.95, 1, 1];
+const FIELD = { wide: [1.56, 1.83], turned: [1.58, 1.9], folded: [1.58, 1.78] }; // where an MLP is
+export const WIDER = 4; // times: an MLP is as deep as four vectors
 export const DEEP = 8; // px of a room, which is a box
 
 export class Layout {
@@ -29,26 +35,33 @@ export class Layout {
     this.first = T > most ? T - most + 1 : 0;
     this.lanes = T - this.first + (this.first ? 1 : 0);
     this.nLayer = nLayer;
-    this.across = this.wide
-      ? ROWS / Math.max(7, this.lanes)
-      : Math.min(52, (width - 12) / this.lanes);
     const [begin, end] = this.wide
       ? [Math.max(130, width * 0.14), Math.max(160, width * 0.19)]
       : [76, 340];
-    const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 96 : LOW;
+    const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 104 : LOW;
     this.folded = this.wide ? room < OPEN : nLayer > 4;
+    const rows = ROWS - (this.folded ? HEADS : 0);
+    const across = this.folded ? Math.min(TALL, rows / this.lanes) : rows / Math.max(7, this.lanes);
+    this.across = this.wide ? across : Math.min(52, (width - 12) / this.lanes);
     this.starts = [0, ...Array.from({ length: nLayer + 1 }, (_, n) => begin + n * room)];
     this.ends = [...this.starts.slice(1), begin + nLayer * room + end];
     const depth = begin + nLayer * room + end;
-    this.top = this.wide ? 62 : 44; // of the first lane's room: titles stand above
+    this.top = this.wide ? TOP : 44; // of the first lane's room: titles stand above
+    if (this.wide && this.folded) this.top += HEADS + (rows - this.lanes * across) / 2;
     this.width = width;
     /** How deep a vector is, px: in one scale an MLP has four times that, a head its part of it. */
-    this.plank = this.across / (this.wide ? 6.2 : 9.6);
+    const plank = this.across / (this.wide ? 6.2 : 9.6);
+    this.plank = this.wide && this.folded ? Math.min(plank, room / 22) : plank;
     /** Of a room, px. */
     this.deep = Math.min(DEEP, room / 6);
     /** Where the lanes end, px: the weights lie below. */
-    this.end = this.wide ? this.top + ROWS + 22 : depth + this.top + 12;
-    this.height = this.end + (BAND + (this.wide ? 36 : 50));
+    this.end = this.wide ? TOP + ROWS + 22 : depth + this.top + 12;
+    const more = this.wide ? 36 : this.folded ? 240 : 50;
+    this.height = this.end + BAND + more;
+    /** Where blocks end: below folded ones it is said what is in them. */
+    this.foot = this.wide && this.folded ? this.end + FEET : this.height - 30;
+    /** From where to where attention is in a block. */
+    this.gathers = this.folded ? [this.wide ? 0.05 : 0.2, 0.5] : [0.08, 0.45];
   }
 
   /**
@@ -107,6 +120,17 @@ export class Layout {
   }
 
   /**
+   * The front of an MLP.
+   * @param {number} block
+   * @param {number} lane
+   * @param {number} thick  px of the lane
+   */
+  slab(block, lane, thick) {
+    const [from, to] = FIELD[!this.wide ? "turned" : this.folded ? "folded" : "wide"];
+    return this.bar(block + from, block + to, lane, thick);
+  }
+
+  /**
    * The room of a zone: 0 is what comes before the blocks.
    * @param {number} zone
    * @returns {Box}
@@ -116,7 +140,8 @@ export class Layout {
       this.along(zone) + 3,
       this.along(zone) + this.ends[zone] - this.starts[zone] - 3 - (this.wide ? this.deep : 0),
     ];
-    if (this.wide) return { x: a, y: 32, width: b - a, height: this.height - 62 };
+    const low = zone && zone <= this.nLayer ? this.foot : this.height - 30;
+    if (this.wide) return { x: a, y: 32, width: b - a, height: low - 32 };
     return {
       x: 2,
       y: a + this.deep / 2,

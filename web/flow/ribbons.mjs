@@ -7,6 +7,7 @@ import { onCurve } from "./layout.mjs";
 /** @import { View } from "./scenes.mjs" */
 
 export const DRAWN = 0.08; // a weight below this has no ribbon
+const STRONG = 0.12; // of a folded block
 
 export const THICK = 11; // px of a ribbon of weight 1 into the chosen lane
 export const THIN = 7; // into the others
@@ -22,7 +23,7 @@ const ROOM = 10; // heads whose ribbons begin beside each other on a lane; more 
 export function ribbonsOf({ at }, layout, passes) {
   const [{ weights, tokens, nHead }] = passes;
   const T = tokens.length;
-  const { first, folded } = layout;
+  const { first, folded, gathers } = layout;
   /** @type {{name: string, block: number, head: number, query: number, key: number, weight: number,
    *   into: boolean, lane: number, side: number, points: [number, number][]}[]} */
   const ribbons = [];
@@ -32,16 +33,17 @@ export function ribbonsOf({ at }, layout, passes) {
         if (folded && query !== at) continue;
         const row = passes.map(({ weights }) => {
           const values = weights[b][h];
-          const old = Array.from({ length: first }, (_, k) => values[query * T + k]);
-          const own = Array.from({ length: T - first }, (_, k) => values[query * T + first + k]);
+          const all = Array.from({ length: T }, (_, k) =>
+            folded && !k ? 0 : values[query * T + k],
+          );
+          const [old, own] = [all.slice(0, first), all.slice(first)];
           return [...(first ? [old.reduce((sum, w) => sum + w, 0)] : []), ...own];
         });
         row[0].forEach((weight, i) => {
           const lane = layout.lane(query);
-          if (i === lane || !row.some((one) => one[i] >= (folded ? 0.3 : DRAWN))) return;
+          if (i === lane || !row.some((one) => one[i] >= (folded ? STRONG : DRAWN))) return;
           const side = folded ? 0 : (h - (nHead - 1) / 2) * Math.min(1, ROOM / nHead);
           const shift = /** @type {[number, number]} */ ([3 * side, 2 * side]);
-          const [from, to] = folded ? [b + 1.05, b + 1.9] : [b + 1.08, b + 1.45];
           ribbons.push({
             name: `${b}.${h}.${T - query}.${lane - i}`,
             block: b,
@@ -52,7 +54,7 @@ export function ribbonsOf({ at }, layout, passes) {
             into: query === at,
             lane: i,
             side: shift[0],
-            points: layout.curve(from, to, i, lane, shift),
+            points: layout.curve(b + 1 + gathers[0], b + 1 + gathers[1], i, lane, shift),
           });
         });
       }
@@ -81,7 +83,7 @@ const APART = 0.09; // of a block, from one bead to the next
  * @returns {import("./pulses.mjs").Bead[]}
  */
 export function beadsOf(ribbons, layout, chosen) {
-  const { nLayer, folded } = layout;
+  const { nLayer, folded, gathers } = layout;
   const strong = Array.from({ length: nLayer }, (_, block) =>
     ribbons
       .filter((one) => one.block === block && one.weight > RUNS[one.into ? "into" : "other"])
@@ -97,7 +99,7 @@ export function beadsOf(ribbons, layout, chosen) {
     });
   return [
     ...strong.flatMap(({ block, lane, side, points, weight, into }) => {
-      const [from, to] = folded ? [block + 1.05, block + 1.9] : [block + 1.08, block + 1.45];
+      const [from, to] = gathers.map((part) => block + 1 + part);
       const where = (/** @type {number} */ depth) =>
         depth < from
           ? layout.point(depth, lane, side)

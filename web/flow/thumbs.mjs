@@ -168,7 +168,8 @@ export class Thumbs {
     const { pass, at, go } = view;
     const { model } = this;
     if (pass.only) {
-      const { x, y } = /** @type {Tile} */ (tiles.find(({ block }) => block === 0));
+      const { x, y, deep } = /** @type {Tile} */ (tiles.find(({ block }) => block === 0));
+      if (deep) return nothing; // it is said below folded blocks
       return svg`<text class="part" x=${x} y=${y + 96}>Each box is as large as its matrix; no weights are kept with this pass.</text>`;
     }
     if (!model.coming) return nothing; // nobody is near
@@ -181,7 +182,8 @@ export class Thumbs {
     const table = tableOf(config).replace("transformer.", "");
     const last = /** @type {Tile} */ (tiles.find(({ module }) => module === table));
     const norm = () => go({ block: nLayer, norm: "ln_f", token: at });
-    const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x + 44} y=${last.y + last.height + 13}
+    const [dx, dy] = last.deep ? [0, 29] : [44, 13];
+    const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x + dx} y=${last.y + last.height + dy}
       aria-label="ln_f, the last ${config.llama ? "norm" : "LayerNorm"}: open it" @click=${norm}
       @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>ln_f ▸</text>`;
     return [this.fields(tiles, view, looked), before];

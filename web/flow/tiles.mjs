@@ -3,8 +3,8 @@
 import { nothing, svg } from "lit/html.js";
 
 /** @import { Box, Layout } from "./layout.mjs" */
-/** A matrix, by its module; `label`: what is written beside it. @typedef {Box & {module: string,
- *   label: string, block?: number}} Tile */
+/** A matrix, by its module; `label`: what is written beside it; `deep`: px, of folded blocks. @typedef {Box &
+ *   {module: string, label: string, block?: number, deep?: number}} Tile */
 /** `blockSize`: not known before the model is there. @typedef {Partial<import("./source.mjs").Widths> &
  *   {nEmbd: number, vocabSize: number, blockSize?: number}} Drawn */
 
@@ -12,14 +12,23 @@ export const BAND = 120; // px that they have, where depth runs to the right
 const SIDE = 34; // px at most of as many weights as a vector has numbers
 const HIGH = 3 * SIDE; // px of a block's at most
 const NAMES = 92; // px beside a block's
+const LEAST = 24; // px of a side that makes room for them
 const DEEP = 14; // px of a brick
+const FOLDED = { high: 56, deep: 5, edge: 3 }; // px: of the weights of folded blocks
 
 /**
  * The matrices of a block, line by line, and how many such sides each is wide.
  * @param {Drawn} sizes
  * @returns {[string, number][][]}
  */
-function linesOf({ nEmbd: C, llama, nHead = 1, nKvHead = nHead, headSize: D = 0, nInner: F = 0 }) {
+export function linesOf({
+  nEmbd: C,
+  llama,
+  nHead = 1,
+  nKvHead = nHead,
+  headSize: D = 0,
+  nInner: F = 0,
+}) {
   if (!llama) {
     const attention = /** @type {[string, number][]} */ ([
       ["attn.c_attn", 3],
@@ -38,6 +47,35 @@ function linesOf({ nEmbd: C, llama, nHead = 1, nKvHead = nHead, headSize: D = 0,
 }
 
 /**
+ * Those of folded blocks: each as wide as its block, and as high as its area wants.
+ * @param {Drawn} sizes
+ * @param {{side: number, room: number, edge: number, top: number, lefts: number[], deep: number}} where
+ * @returns {Tile[]}
+ */
+function stacked(sizes, { side, room, edge, top, lefts, deep }) {
+  return lefts.flatMap((left, block) => {
+    let y = top;
+    return linesOf(sizes)
+      .flat()
+      .map(([name, wide]) => {
+        const height = (wide * side ** 2) / room;
+        y += height;
+        const module = `h.${block}.${name}`;
+        return {
+          module,
+          label: "",
+          block,
+          x: left + edge,
+          y: y - height,
+          width: room,
+          height,
+          deep,
+        };
+      });
+  });
+}
+
+/**
  * @param {Layout} layout
  * @param {Drawn} sizes
  */
@@ -47,8 +85,8 @@ export function tilesOf(layout, sizes) {
   const ownHead = llama?.tied === false;
   const lines = linesOf(sizes);
   const long = Math.max(...lines.map((line) => line.reduce((sum, [, wide]) => sum + wide, 0)));
-  const { wide, nLayer, width, end } = layout;
-  const top = end + DEEP - 4; // of the fronts
+  const { wide, nLayer, width, end, folded } = layout;
+  const top = end + (folded ? FOLDED.deep + 2 : DEEP - 4); // of the fronts
   /** @type {{x: number, width: number}[]} */
   const [begin, first, last] = wide
     ? [0, 1, nLayer + 1].map((n) => layout.zone(n))
@@ -57,18 +95,23 @@ export function tilesOf(layout, sizes) {
         { x: 2, width: (width - 8) / nLayer },
         { x: 0, width: width - 80 },
       ];
-  const room = (/** @type {{width: number}} */ { width }) => width - 16 - DEEP;
+  const room = (/** @type {{width: number}} */ { width }) => width - 16 - deep;
   const most = (/** @type {number} */ rows, /** @type {{width: number}} */ box) =>
     Math.sqrt((2 * SIDE * room(box) * C) / rows);
-  const edge = Math.min(8, first.width / 8);
+  const edge = Math.min(folded ? FOLDED.edge : 8, first.width / 8);
+  const deep = folded ? Math.min(FOLDED.deep, layout.deep) : DEEP;
+  const inner = Math.max(1, first.width - 2 * edge - deep);
+  const units = lines.flat().reduce((sum, [, wide]) => sum + wide, 0);
+  const named = wide && !folded && inner - NAMES > LEAST * long;
   const side = Math.min(
-    HIGH / lines.length,
-    (first.width - 2 * edge - DEEP) / long,
-    most(V, last),
+    folded ? Math.sqrt((FOLDED.high * inner) / units) : HIGH / lines.length,
+    folded ? Infinity : (inner - (named ? NAMES : 0)) / long,
+    most(V, last) * (folded ? 0.95 : 1),
     S || ownHead ? most(S || V, begin) : SIDE,
   );
   const gap = Math.min(1, side / 8);
-  const y = top + (wide ? 16 : lines.length * side + 40);
+  const high = folded ? (units * side ** 2) / inner : lines.length * side;
+  const y = top + (wide ? (folded ? 0 : 16) : high + 40);
   /** @type {(name: string, rows: number, box: {x: number, width: number}) => Tile} */
   const table = (name, rows, box) => {
     const width = Math.min(room(box), (rows / C) * side);
@@ -79,11 +122,16 @@ export function tilesOf(layout, sizes) {
       y,
       width,
       height: ((rows / C) * side ** 2) / width,
+      deep: folded ? deep : undefined,
     };
   };
-  const blocks = Array.from({ length: nLayer }, (_, block) =>
+  const lefts = Array.from({ length: nLayer }, (_, block) =>
+    wide ? layout.zone(block + 1).x : first.x + block * first.width,
+  );
+  const where = { side, room: inner, edge, top, lefts, deep };
+  const blocks = lefts.map((from, block) =>
     lines.flatMap((line, down) => {
-      let x = edge + (wide ? layout.zone(block + 1).x : first.x + block * first.width);
+      let x = edge + from;
       return line.map(([name, wide], i) => {
         const left = x;
         x += wide * side;
@@ -101,10 +149,11 @@ export function tilesOf(layout, sizes) {
     }),
   );
   /** @type {Tile[]} */
-  const tiles = [...blocks.flat(), table(ownHead ? "lm_head" : "wte", V, last)];
+  const own = folded ? stacked(sizes, where) : blocks.flat();
+  const tiles = [...own, table(ownHead ? "lm_head" : "wte", V, last)];
   if (ownHead) tiles.push(table("wte", V, begin));
   if (S) tiles.push(table("wpe", S, begin));
-  return { tiles, named: wide && room(first) - long * side > NAMES };
+  return { tiles, named };
 }
 
 /**
@@ -141,6 +190,14 @@ export function faint(tiles, pictures) {
   });
 }
 
+/** What a matrix makes: the colour of its plate. @param {string} module */
+function inksOf(module) {
+  const name = module.slice(module.lastIndexOf(".") + 1);
+  if (name === "c_attn") return ["q", "k", "v"];
+  const attends = module.includes(".attn.");
+  return [attends ? (/^[qk]_/.test(name) ? name[0] : "v") : ""];
+}
+
 /**
  * They stand there as bricks, with their names.
  * @param {ReturnType<typeof tilesOf>} all
@@ -148,7 +205,7 @@ export function faint(tiles, pictures) {
 export function bricks({ tiles, named }) {
   const behind = [...tiles].sort((a, b) => b.y - a.y || a.x - b.x); // the nearer ones last
   return behind.map((tile) => {
-    const { label, module, x, y, width, height, block } = tile;
+    const { label, module, x, y, width, height, block, deep } = tile;
     const own = block === undefined;
     const [tx, ty] = own ? [x, y + height + 13] : [x + width + DEEP + 6, y + height / 2 + 4];
     const verb = own
@@ -159,7 +216,7 @@ export function bricks({ tiles, named }) {
         ? "think"
         : "gather";
     const foot = own || tile === behind.find((one) => one.block === block);
-    return svg`${foot ? svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>` : nothing}<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect></g>
-      ${own || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${label}</text>` : nothing}`;
+    return svg`${foot ? svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>` : nothing}<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(deep ?? DEEP, height))}${inksOf(module).map((ink, i, { length }) => svg`<rect class=${`tile ${ink}`} x=${x + (i * width) / length} y=${y} width=${width / length} height=${height}></rect>`)}</g>
+      ${(own && !deep) || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${label}</text>` : nothing}`;
   });
 }

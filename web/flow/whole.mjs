@@ -30,6 +30,9 @@ export function whole(view) {
     first ? first + lane - 1 : lane,
   );
   const chosen = layout.lane(at);
+  const many = folded ? view.folded : undefined; // blocks
+  // Where no vectors are kept, lanes begin at their tokens.
+  const begins = pass.vectors.length ? (wide ? 0.86 : 0.8) : wide ? 0.63 : 0.75;
   const stored = String(Boolean(pass.only)); // nothing can be computed from it
 
   const zones = Array.from({ length: nLayer + 2 }, (_, zone) => {
@@ -58,8 +61,7 @@ export function whole(view) {
   });
 
   /** @param {number} stage */
-  const stageFrom = (stage) =>
-    stage ? 1 + ((stage - 1) >> 1) + (stage % 2 ? 0.5 : 0.96) : wide ? 0.86 : 0.8;
+  const stageFrom = (stage) => (stage ? 1 + ((stage - 1) >> 1) + (stage % 2 ? 0.5 : 0.96) : begins);
   const ending = (/** @type {number} */ s) =>
     s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.01;
   const stages = lens.map((_, s) => s);
@@ -86,13 +88,13 @@ export function whole(view) {
       ];
     });
   });
-  const { defs, shades, slices } = depthOf(layout, { nHead, at, thickOf });
+  const { defs, shades, slices } = depthOf(layout, { nHead, at, begins, thickOf });
 
   const ribbons = ribbonsOf(view, layout, [
     pass,
     ...[was, other].flatMap((one) => (one?.tokens.length === tokens.length ? [one] : [])),
   ]);
-  const most = folded ? 0.4 : 0.7; // where ribbons of many heads lie on each other
+  const [faintest, most] = folded ? [0.3, 0.5] : [0.16, 0.7]; // many heads lie on each other
   const ribbonsIn = (/** @type {number} */ from, /** @type {number} */ to) =>
     repeat(
       ribbons.filter(({ block }) => block >= from && block < to),
@@ -100,8 +102,9 @@ export function whole(view) {
       ({ block, head, query, key, points, weight: share, into }) => {
         const weight = gaps ? gaps.ribbon(block, head, query, key) : share;
         const off = cut.includes(`${block}.${head}`);
-        const size = weight < DRAWN ? 0 : Math.max(0.8, weight * (into && !folded ? THICK : THIN));
-        const strength = weight < DRAWN ? 0 : into ? 0.16 + most * weight : 0.04 + 0.16 * weight;
+        const size = weight < DRAWN ? 0 : Math.max(0.8, weight * (into ? THICK : THIN));
+        const strength =
+          weight < DRAWN ? 0 : into ? faintest + most * weight : 0.04 + 0.16 * weight;
         return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}${into ? " into" : ""}`} data-of="${block}.${head}" d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
         @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}${pass.only ? "" : `; click to ${off ? "put it back" : "cut it"}`}</title></path>`;
@@ -121,8 +124,19 @@ export function whole(view) {
       aria-label=${gift.told} @click=${gift.put} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, gift.put)}>
       <circle class="touch" cx=${x} cy=${y} r="14"></circle>${sign}<title>${gift.told}</title></g>`;
   };
+  const tokenOf = (/** @type {number} */ lane) => (first && !lane ? -1 : lanes[lane]);
+  const plates = (/** @type {number} */ block) => ({
+    chosen,
+    tokenOf,
+    style: colour(lens[2 * block + 1][at], pass),
+    thick: (/** @type {number} */ lane) => thickOf(2 * block + 1, lanes[lane]),
+  });
+  const foldedPlus = (/** @type {number} */ block) =>
+    patch
+      ? lanes.map((_, lane) => plus(lane, 2 * block + 2))
+      : [2 * block + 1, 2 * block + 2].map((stage) => plus(chosen, stage));
   const parts = Array.from({ length: nLayer }, (_, block) => {
-    if (folded) return lanes.map((_, lane) => plus(lane, 2 * block + 2));
+    if (folded) return [many?.platesOf(view, layout, block, plates(block)), foldedPlus(block)];
     return lanes.map((t, lane) => [
       plus(lane, 2 * block + 1),
       swelling(layout, block, lane, lit && !(first && !lane) ? lit[block][t] : null, {
@@ -135,6 +149,9 @@ export function whole(view) {
       plus(lane, 2 * block + 2),
     ]);
   });
+
+  const stops = Array.from({ length: 2 * nLayer }, (_, s) => stageFrom(s + 1));
+  const rings = many?.ringsOf(layout, stops, chosen);
 
   /** What is active has light around it. */
   const glow = svg`<linearGradient id="flow-shine" x2="0" y2="1"><stop offset="0" stop-color="#fff" stop-opacity="0.1"></stop><stop offset="0.6" stop-color="#fff" stop-opacity="0"></stop></linearGradient>${defs}<filter id="flow-glow" filterUnits="userSpaceOnUse" x="0" y="0" width=${width} height=${layout.height}><feGaussianBlur stdDeviation="9"></feGaussianBlur></filter>
@@ -153,7 +170,7 @@ export function whole(view) {
   const gifts = patch ? lanes.map((_, lane) => plus(lane, 0)) : nothing;
 
   const heads = Array.from({ length: nLayer }, (_, block) => {
-    if (folded) return nothing;
+    if (folded) return many?.marksOf(view, layout, block);
     const { x, y, width: w } = layout.zone(block + 1);
     const mlp = layout.along(block + 1.735);
     const named = w > NAMED; // there is room for the name of attention
@@ -207,12 +224,13 @@ export function whole(view) {
   const here = room
     ? svg`<text class="part" x="4" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it ended here:" : `at ${quoted(pass.tokens[at])}:`}</text>`
     : nothing;
-  const weights = tilesOf(layout, pass.sizes ?? view.sizes);
+  const drawn = pass.sizes ?? view.sizes;
+  const weights = tilesOf(layout, drawn);
   const half = nLayer >> 1; // blocks: their ribbons are most of the picture
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}${many?.scaleOf(view, layout)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${rings}${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
@@ -236,6 +254,7 @@ export function whole(view) {
       rooms: zones.map((_, zone) => layout.zone(zone)),
       titles: zones.map(({ name }) => name),
       bars: view.next.length,
+      begins,
     }),
   };
 }
