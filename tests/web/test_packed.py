@@ -23,8 +23,8 @@ LIMITS = {  # kB
     "train": 16,
     "runs": 37,
     "base": 12,
-    "flow": 28,  # with each unit of an MLP, and light
-    "deep": 45,  # with words offered while one types, a block to scale, the whole in small
+    "flow": 29,  # with each unit of an MLP, and light
+    "deep": 48,  # with what many blocks have, words offered while one types, a block to scale, the whole in small
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned
     "scale": 9,
     "card": 12,  # most of it sentences

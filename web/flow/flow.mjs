@@ -136,9 +136,8 @@ export function flow(page) {
   const find = async (latest) => {
     const [text, nth] = [state.get("text"), state.get("run")];
     const asked = askedFor(nth);
-    if (nth) await arrive(); // it has many blocks
     if (asked === answered && pass) return true;
-    const own = nth ? (await gpt2Runs())[nth - 1] : await tools?.learned?.pass();
+    const own = nth ? (await arrive(), await gpt2Runs())[nth - 1] : await tools?.learned?.pass();
     const here = !model.loaded && !cut().length && !changed(state, settings);
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
@@ -169,8 +168,7 @@ export function flow(page) {
   /** What is known, as a scene. */
   const compose = () => {
     if (!pass || !stage.element.isConnected) return null;
-    const here = place();
-    const seen = tools?.dart.seen(pass) ?? pass;
+    const [here, seen] = [place(), tools?.dart.seen(pass) ?? pass];
     /** @type {View} */
     const view = {
       pass: seen,

@@ -6,7 +6,7 @@ import { fixed, grouped, quoted } from "../exhibits/dom.mjs";
 import { press } from "./press.mjs";
 import { WIDER } from "./layout.mjs";
 import { path } from "./ribbons.mjs";
-import { facesOf, linesOf } from "./tiles.mjs";
+import { facesOf } from "./tiles.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
 /** @import { Pass } from "./pass.mjs" */
@@ -14,9 +14,6 @@ import { facesOf, linesOf } from "./tiles.mjs";
 /** @import { Drawn } from "./tiles.mjs" */
 
 const HEADS = { y: 6, high: 40 }; // px below the edge of a room
-const SINK = 0.3; // of attention: so much makes a sink
-const LETTER = 6.3; // px of a note
-const LINE = 17; // px
 
 /**
  * How much of a token's attention rests on the first token, which gives almost nothing: of each block
@@ -29,7 +26,7 @@ export function sinksOf({ weights, tokens }, at) {
 }
 
 /** @param {number[]} values */
-const mean = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
+export const mean = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
 
 /**
  * Where marks stand: as large as they can be.
@@ -76,20 +73,24 @@ export function marksOf({ pass, at, cut, go }, layout, block) {
 }
 
 /**
- * What the light of a head means, beside those of the first block.
+ * What the light of a head means, beside those of the first block; and where no temperature can be set,
+ * what stands there.
  * @param {View} view
  * @param {Layout} layout
+ * @param {Drawn} sizes
  */
-export function scaleOf({ pass }, layout) {
+export function scaleOf({ pass }, layout, sizes) {
   const { x, y, width } = layout.zone(0);
   if (!layout.wide) return nothing;
+  const end = layout.zone(layout.nLayer + 1);
   const [left, size] = [x + 4, Math.min(16, (width - 40) / 6)];
   const marks = Array.from({ length: 6 }, (_, i) => {
     return svg`<rect class="lamp h1" style="--lit:${20 * i}%" x=${left + 12 + i * (size + 2)} y=${y + 26} width=${size} height="12" rx="2"></rect>`;
   });
   const first = Array.from(pass.tokens[0]).slice(0, 7).join("");
-  return svg`<text class="part" x=${left} y=${y + 18}>heads: not on ${quoted(first)}</text>
-    <text class="part" x=${left} y=${y + 36}>0</text>${marks}<text class="part" x=${left + 16 + 6 * (size + 2)} y=${y + 36}>1</text>`;
+  return svg`<text class="part" x=${left} y=${y + 18}>attention not on ${quoted(first)}</text>
+    <text class="part" x=${left} y=${y + 36}>0</text>${marks}<text class="part" x=${left + 16 + 6 * (size + 2)} y=${y + 36}>1</text>
+    ${pass.only ? svg`<text class="part" x=${end.x + 10} y=${y + 36}>likeliest of ${grouped(sizes.vocabSize)} tokens</text>` : nothing}`;
 }
 
 /**
@@ -122,11 +123,13 @@ export function platesOf({ pass, go, pick, at }, layout, block, { chosen, style,
     return svg`<path class="alight" d=${faces[lane][layout.wide ? 0 : 1]} style="fill-opacity:${((0.9 * ones) / many).toFixed(2)}"></path>`;
   };
   const { x, y } = boxes[0];
-  const name = layout.across > 28 || !layout.wide;
+  const named = layout.wide && layout.across > 28 && layout.ring === 4;
   return [
     others.length ? solid(others, "mlp") : nothing,
     solid([chosen], "mlp chosen"),
-    layout.wide && name ? svg`<text class="part" x=${x + boxes[0].width + deep} y=${y - deep - 3} text-anchor="end">MLP</text>` : nothing,
+    named
+      ? svg`<text class="part" x=${x + boxes[0].width + deep} y=${y - deep - 3} text-anchor="end">MLP</text>`
+      : nothing,
   ];
 }
 
@@ -144,7 +147,8 @@ export function ringsOf(layout, depths, chosen) {
           .map((depth) => `M${layout.point(depth, lane).map((px) => px.toFixed(1))}h0`)
           .join(""),
   ).join("");
-  return ["rim", "hole"].map((kind) => svg`<path class=${kind} d=${dots}></path>`);
+  const width = 1.75 * layout.ring;
+  return svg`<path class="rim" d=${dots} style="stroke-width:${width}px"></path><path class="hole" d=${dots} style="stroke-width:${0.57 * width}px"></path>`;
 }
 
 /**
@@ -163,109 +167,35 @@ export function sinkLines({ pass, at }, layout, chosen) {
   });
 }
 
-/** @param {number} n  parameters */
-const millions = (n) => (n < 1e5 ? grouped(n) : `${(n / 1e6).toFixed(1)} M`);
+const STEPS = [0.07, 0.13, 0.24, 0.45]; // of the mean of a block's heads
 
 /**
- * How many parameters there are.
- * @param {Drawn} sizes
- * @param {number} nLayer
- * @returns {{matrices: string[], each: number, all: number}}  `each`: of a block
- */
-export function countOf(sizes, nLayer) {
-  const { nEmbd: C, vocabSize: V, llama, blockSize: S = 0 } = sizes;
-  const own = linesOf(sizes).flat();
-  const back = /(mlp\.c|o|down)_proj/; // into the stream
-  const matrices = own.map(([path, wide]) => {
-    const both = [C, Math.round(wide * C)].map(grouped);
-    return `${path.slice(path.indexOf(".") + 1)} ${(back.test(path) ? both.reverse() : both).join(" × ")}`;
-  });
-  const weights = own.reduce((sum, [, wide]) => sum + Math.round(wide * C) * C, 0);
-  const each = weights + (llama ? 2 * C : 13 * C); // norms, and in GPT-2 what is added
-  const tables = llama ? (llama.tied ? 1 : 2) * V : V + S;
-  return { matrices, each, all: each * nLayer + tables * C + (llama ? C : 2 * C) };
-}
-
-/**
- * What the marks and lines mean, and how many weights there are.
+ * What the other tokens take from each other: of all heads of a block together.
  * @param {View} view
  * @param {Layout} layout
- * @param {{tiles: import("./tiles.mjs").Tile[], sizes: Drawn}} weights
  */
-export function notesOf({ pass, at }, layout, { tiles, sizes }) {
-  const { wide, nLayer, width, foot, height } = layout;
-  const { nHead, tokens } = pass;
-  const [x, room] = wide
-    ? [layout.zone(1).x, layout.zone(nLayer).x + layout.zone(nLayer).width - layout.zone(1).x]
-    : [8, width - 16];
-  const { matrices, each, all } = countOf({ nHead, ...sizes }, nLayer);
-  const share = mean(sinksOf(pass, at).flat());
-  const sink = share > SINK ? ", a sink where it does no harm (chapter 17)" : "";
-  const tables = tiles.filter(({ block }) => block === undefined);
-  const sums = tables.map(
-    ({ label }) => `${millions(rowsOf(label, sizes) * sizes.nEmbd)} in ${label}`,
-  );
-  const notes = [
-    at
-      ? `Thin lines: ${fixed(share, 2)} of the attention of ${quoted(tokens[at])} rests on the first token${sink}.`
-      : "The first token sees only itself.",
-    `Weights to scale. Each block: ${matrices.join(", ")} = ${millions(each)}.`,
-    `${[`${millions(each)} × ${nLayer} blocks`, ...sums].join(" + ")} = ${millions(all)} parameters.${pass.only ? " No weights are kept with this pass." : ""}`,
-  ];
-  const most = Math.floor(room / LETTER);
-  const rows = notes.flatMap((one) => wrapped(one, most));
-  const high = (wide ? height - 34 : height - 34) - foot;
-  const top = wide ? foot + 20 : height - 34 - rows.length * LINE;
-  const line = Math.min(LINE, (high - 12) / Math.max(1, rows.length - 1));
-  return [
-    rows.map(
-      (row, i) => svg`<text class="note" x=${x} y=${top + i * (wide ? line : LINE)}>${row}</text>`,
-    ),
-    tablesOf(layout, { tiles, sizes }, Boolean(pass.only)),
-  ];
-}
-
-/** @param {string} label @param {Drawn} sizes */
-const rowsOf = (label, { vocabSize, blockSize = 0 }) => (label === "wpe" ? blockSize : vocabSize);
-
-/**
- * The names of the tables, and how large they are.
- * @param {Layout} layout
- * @param {{tiles: import("./tiles.mjs").Tile[], sizes: Drawn}} weights
- * @param {boolean} stored  else the last norm is a link
- */
-function tablesOf({ wide }, { tiles, sizes }, stored) {
-  const { nEmbd: C, llama } = sizes;
-  return tiles.map(({ label, block, x, y, width, height, deep = 0 }) => {
-    if (block !== undefined) return nothing;
-    const n = rowsOf(label, sizes);
-    const size = [`${grouped(n)} × ${grouped(C)}`, millions(n * C)];
-    const [tx, ty] = [x + width + deep + 6, y + height / 2];
-    const say = (/** @type {string} */ told, /** @type {number} */ x, /** @type {number} */ y) =>
-      svg`<text class="part" x=${x} y=${y}>${told}</text>`;
-    const small = width < 40; // beside it there is room
-    if (small && wide)
-      return [say(label, tx, ty - 10), say(size[0], tx, ty + 5), say(size[1], tx, ty + 20)];
-    if (small) return say(`${label} ${size[1]}`, x, y + height + 13);
-    const norm =
-      stored && label !== "wpe"
-        ? say(`ln_f ${llama ? "" : "2 × "}${grouped(C)}`, x, y + height + 29)
-        : nothing;
-    return [say(`${label} ${size.join(" = ")}`, x, y + height + 13), norm];
+export function othersOf({ pass, at }, layout) {
+  const { weights, tokens } = pass;
+  const { first, gathers } = layout;
+  const T = tokens.length;
+  return weights.map((heads, block) => {
+    const all = STEPS.map(() => "");
+    for (let query = first || 1; query < T; query++) {
+      if (query === at) continue;
+      for (let key = first || 1; key < query; key++) {
+        const share = mean(heads.map((values) => values[query * T + key]));
+        const step = STEPS.filter((least) => share >= least).length - 1;
+        if (step < 0) continue;
+        const [from, to] = gathers.map((part) => block + 1 + part);
+        all[step] += path(layout.curve(from, to, layout.lane(key), layout.lane(query), [0, 0]));
+      }
+    }
+    return all.map((d, step) =>
+      d
+        ? svg`<path class="others" d=${d} style="stroke-width:${1 + 1.2 * step}px;stroke-opacity:${0.16 + 0.1 * step}"></path>`
+        : nothing,
+    );
   });
 }
 
-/**
- * @param {string} text
- * @param {number} most  letters of a line
- */
-function wrapped(text, most) {
-  /** @type {string[]} */
-  const rows = [];
-  for (const word of text.split(" ")) {
-    const last = rows.at(-1);
-    if (last !== undefined && last.length + word.length < most) rows.push(`${rows.pop()} ${word}`);
-    else rows.push(word);
-  }
-  return rows;
-}
+export { notesOf } from "./notes.mjs";

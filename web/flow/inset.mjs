@@ -60,7 +60,7 @@ export class Inset {
     const { ahead, boxes, height } = whole(/** @type {any} */ (view));
     const lane = layout.lane(at);
     const from = (/** @type {number} */ s) =>
-      s ? 1 + ((s - 1) >> 1) + (s % 2 ? 0.5 : 0.96) : 0.86;
+      s ? 1 + ((s - 1) >> 1) + (s % 2 ? layout.middle : 0.96) : 0.86;
     const stream = pass.lens.map((said, s) => {
       const { x, y, width, height } = layout.bar(from(s), from(s + 1), lane, 12);
       return svg`<rect class="stream" style=${colour(said[at], pass)} x=${x} y=${y} width=${width} height=${height}></rect>`;

@@ -3,6 +3,7 @@
 import { nothing, svg } from "lit/html.js";
 import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { START } from "../exhibits/page_model.mjs";
+import { stageName } from "./pass.mjs";
 import { press } from "./press.mjs";
 import { WIDER } from "./layout.mjs";
 import { facesOf, sides } from "./tiles.mjs";
@@ -223,4 +224,26 @@ export function knobOf(layout) {
   const { x, y, width } = layout.zone(layout.nLayer + 1);
   const [left, top] = layout.wide ? [fanOf(width), below(layout) - BARS - KNOB.wide] : [8, y + 30];
   return { x: x + left, y: top, width: width - left - 8 };
+}
+
+/**
+ * Half of a lane, for one of two passes.
+ * @param {import("./layout.mjs").Box} box
+ * @param {number} half
+ * @param {boolean} wide
+ */
+export function halfOf({ x, y, width, height }, half, wide) {
+  const gap = half ? 0.5 : -0.5;
+  if (wide) return { x, y: y + (half * height) / 2 + gap, width, height: height / 2 };
+  return { x: x + (half * width) / 2 + gap, y, width: width / 2, height };
+}
+
+/**
+ * @param {string} token
+ * @param {number} stage
+ * @param {import("./pass.mjs").Said | null} said
+ */
+export function told(token, stage, said) {
+  if (!said) return `${quoted(token)}: what it would say here was not read`;
+  return `${quoted(token)}, after ${stageName(stage)}: ${said.name} ${fixed(said.p, 2)}`;
 }

@@ -18,7 +18,9 @@ const FEET = 68; // px of a folded block's weights
 const LOW = 115; // px of a block on a phone: three of them and the answer are seen at once
 /** Where there are words between attention and the MLP: parts of the way, and of its px. */
 const WORDED = [0, 0, 0.45, 0.34, 0.5, 0.41, 0.56, 0.6, 0.9, 0.86, 0.96, 0.95, 1, 1];
-const FIELD = { wide: [1.56, 1.83], turned: [1.58, 1.9], folded: [1.58, 1.78] }; // where an MLP is
+/** Where an MLP is. */
+const FIELD = { wide: [1.56, 1.83], turned: [1.58, 1.9] };
+const FOLDED = { wide: [1.58, 1.78], turned: [1.67, 1.9] };
 export const WIDER = 4; // times: an MLP is as deep as four vectors
 export const DEEP = 8; // px of a room, which is a box
 
@@ -38,7 +40,7 @@ export class Layout {
     const [begin, end] = this.wide
       ? [Math.max(130, width * 0.14), Math.max(160, width * 0.19)]
       : [76, 340];
-    const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 104 : LOW;
+    const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 110 : LOW;
     this.folded = this.wide ? room < OPEN : nLayer > 4;
     const rows = ROWS - (this.folded ? HEADS : 0);
     const across = this.folded ? Math.min(TALL, rows / this.lanes) : rows / Math.max(7, this.lanes);
@@ -61,7 +63,12 @@ export class Layout {
     /** Where blocks end: below folded ones it is said what is in them. */
     this.foot = this.wide && this.folded ? this.end + FEET : this.height - 30;
     /** From where to where attention is in a block. */
-    this.gathers = this.folded ? [this.wide ? 0.05 : 0.2, 0.5] : [0.08, 0.45];
+    this.gathers = this.folded ? (this.wide ? [0.05, 0.5] : [0.27, 0.58]) : [0.08, 0.45];
+    /** px of a ring, and of so many blocks each one has its number. */
+    this.ring = Math.min(4, room / 10);
+    this.each = Math.ceil(34 / room);
+    /** Where it is written into the stream. */
+    this.middle = this.folded ? this.gathers[1] : 0.5;
   }
 
   /**
@@ -126,7 +133,7 @@ export class Layout {
    * @param {number} thick  px of the lane
    */
   slab(block, lane, thick) {
-    const [from, to] = FIELD[!this.wide ? "turned" : this.folded ? "folded" : "wide"];
+    const [from, to] = (this.folded ? FOLDED : FIELD)[this.wide ? "wide" : "turned"];
     return this.bar(block + from, block + to, lane, thick);
   }
 
@@ -140,7 +147,7 @@ export class Layout {
       this.along(zone) + 3,
       this.along(zone) + this.ends[zone] - this.starts[zone] - 3 - (this.wide ? this.deep : 0),
     ];
-    const low = zone && zone <= this.nLayer ? this.foot : this.height - 30;
+    const low = zone <= this.nLayer ? this.foot : this.height - 30;
     if (this.wide) return { x: a, y: 32, width: b - a, height: low - 32 };
     return {
       x: 2,

@@ -6,9 +6,18 @@ import { repeat } from "lit/directives/repeat.js";
 import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { ahead } from "./ahead.mjs";
 import { press } from "./press.mjs";
-import { barsOf, depthOf, knobOf, loop, sized, swelling, tokenBox } from "./lanes.mjs";
+import {
+  barsOf,
+  depthOf,
+  halfOf,
+  knobOf,
+  loop,
+  sized,
+  swelling,
+  tokenBox,
+  told,
+} from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
-import { stageName } from "./pass.mjs";
 import { bricks, facesOf, faint, sides, tilesOf } from "./tiles.mjs";
 import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
 import { wayThrough } from "./way.mjs";
@@ -26,9 +35,7 @@ export function whole(view) {
   const { tokens, nLayer, nHead, lens, lit } = pass;
   const layout = new Layout(width, tokens.length, nLayer);
   const { wide, folded, first, across } = layout;
-  const lanes = Array.from({ length: layout.lanes }, (_, lane) =>
-    first ? first + lane - 1 : lane,
-  );
+  const lanes = Array.from({ length: layout.lanes }, (_, n) => (first ? first + n - 1 : n));
   const chosen = layout.lane(at);
   const many = folded ? view.folded : undefined; // blocks
   // Where no vectors are kept, lanes begin at their tokens.
@@ -41,7 +48,9 @@ export function whole(view) {
     const inner = zone > 0 && block < nLayer;
     const name = inner
       ? folded && wide
-        ? `${block}`
+        ? block % layout.each
+          ? "·"
+          : `${block}`
         : `block ${block}`
       : zone
         ? "next token"
@@ -54,14 +63,15 @@ export function whole(view) {
       room: svg`${sides({ x, y, width: w, height: h }, layout.deep)}<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h}
         @click=${open}></rect><rect class="shine" x=${x} y=${y} width=${w} height=${h} fill="url(#flow-shine)"></rect>`,
       title: svg`<text class="title" x=${tx} y=${ty} role=${button}
-        aria-label=${inner ? `${name}: open it` : nothing} data-rove=${inner ? "blocks" : nothing}
+        aria-label=${inner ? `block ${block}: open it` : nothing} data-rove=${inner ? "blocks" : nothing}
         tabindex=${inner ? (block ? -1 : 0) : nothing} @click=${open}
-        @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}${inner ? " ▸" : ""}</text>`,
+        @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}${inner && name !== "·" ? " ▸" : ""}</text>`,
     };
   });
 
   /** @param {number} stage */
-  const stageFrom = (stage) => (stage ? 1 + ((stage - 1) >> 1) + (stage % 2 ? 0.5 : 0.96) : begins);
+  const stageFrom = (stage) =>
+    stage ? 1 + ((stage - 1) >> 1) + (stage % 2 ? layout.middle : 0.96) : begins;
   const ending = (/** @type {number} */ s) =>
     s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.01;
   const stages = lens.map((_, s) => s);
@@ -114,7 +124,7 @@ export function whole(view) {
   /** @param {number} lane @param {number} stage  that it ends */
   const plus = (lane, stage) => {
     const [x, y] = layout.point(stage ? stageFrom(stage) : 0.93, lane);
-    const r = folded ? 4 : lane === chosen || patch ? 7 : 3.5;
+    const r = folded ? layout.ring : lane === chosen || patch ? 7 : 3.5;
     const gift = first && !lane ? null : patch?.gift(stage, lanes[lane]);
     const kind = `plus s${stage}${lane === chosen ? " chosen" : ""}${gift ? ` gift${gift.chosen ? " given" : ""}` : ""}`;
     const sign = svg`<circle cx=${x} cy=${y} r=${gift?.chosen ? r + 3 : r} style=${gift && patch?.theirs ? colour(gift.said, patch.theirs) : nothing}></circle>
@@ -214,11 +224,11 @@ export function whole(view) {
       ? { x: x + 11, y }
       : { x: layout.over(chosen) - 11, y: layout.along(depth) + (folded && s ? -11 : 1) };
     const names = [said.name, other?.lens[s][at]?.name ?? said.name].map(bare);
-    const told = [...new Set(names)].join(" / ");
+    const all = [...new Set(names)].join(" / ");
     const left = s ? layout.along(wordAt(s - (folded ? 2 : 1))) : room ? 96 : 0; // of the word before it
-    const size = sized(told, place.x - left - 18, 17);
+    const size = sized(all, place.x - left - 18, 17);
     return svg`<text class="word s${s}" style=${`${colour(said, pass, 0.25)};${size}`} x=${place.x} y=${place.y}
-      text-anchor="end">${told}</text>`;
+      text-anchor="end">${all}</text>`;
   });
 
   const here = room
@@ -230,7 +240,7 @@ export function whole(view) {
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}${many?.scaleOf(view, layout)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${rings}${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}${many?.scaleOf(view, layout, drawn)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${many?.othersOf(view, layout)}${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${rings}${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
@@ -277,18 +287,6 @@ export function colour(said, pass, least = 0) {
 }
 
 /**
- * Half of a lane, for one of two passes.
- * @param {import("./layout.mjs").Box} box
- * @param {number} half
- * @param {boolean} wide
- */
-function halfOf({ x, y, width, height }, half, wide) {
-  const gap = half ? 0.5 : -0.5;
-  if (wide) return { x, y: y + (half * height) / 2 + gap, width, height: height / 2 };
-  return { x: x + (half * width) / 2 + gap, y, width: width / 2, height };
-}
-
-/**
  * The colour of a place of the stream that differs: that of its meaning, where it has one.
  * @param {Said | null} said
  * @param {Pass} pass
@@ -298,14 +296,4 @@ function apart(said, pass, gap) {
   const strength = `--strength:${(100 * Math.min(1, gap)).toFixed(0)}%`;
   const meant = said && said.bird + said.machine > 0.25;
   return meant ? `${colour(said, pass)};${strength}` : `${strength};--sense:var(--winner)`;
-}
-
-/**
- * @param {string} token
- * @param {number} stage
- * @param {Said | null} said
- */
-function told(token, stage, said) {
-  if (!said) return `${quoted(token)}: what it would say here was not read`;
-  return `${quoted(token)}, after ${stageName(stage)}: ${said.name} ${fixed(said.p, 2)}`;
 }

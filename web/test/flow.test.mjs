@@ -7,6 +7,9 @@ import { sensesOf } from "../exhibits/crane_world.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";
 import { tilesOf } from "../flow/tiles.mjs";
+import { gridOf, sinksOf } from "../flow/folded.mjs";
+import { countOf } from "../flow/notes.mjs";
+import { ribbonsOf } from "../flow/ribbons.mjs";
 import { timetable } from "../flow/timetable.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { slotsOf } from "../flow/lanes.mjs";
@@ -184,8 +187,9 @@ test.each([
     const layout = new Layout(width, 7, nLayer);
     const { tiles } = tilesOf(layout, { nEmbd, vocabSize, blockSize });
     const rows = { c_attn: 3, c_fc: 4, wte: vocabSize / nEmbd, wpe: blockSize / nEmbd };
-    const side = (tiles[2].width - tiles[2].height) / 3; // c_fc is four wide and one high
-    const gap = side - tiles[2].height;
+    const [, , fc] = tiles; // c_fc is four wide and one high, or as high as its area wants
+    const side = layout.folded ? Math.sqrt((fc.width * fc.height) / 4) : (fc.width - fc.height) / 3;
+    const gap = layout.folded ? 0 : side - fc.height;
     expect(tiles).toHaveLength(4 * nLayer + 2);
     for (const { module, x, y, width: w, height: h, block } of tiles) {
       const edge = block === undefined ? 0 : gap; // between matrices of a block
@@ -194,9 +198,41 @@ test.each([
       expect(Math.min(x, y - layout.end)).toBeGreaterThanOrEqual(0);
       expect(x + w).toBeLessThan(width);
       expect(y + h).toBeLessThan(layout.height);
+      if (layout.wide && block !== undefined) expect(y + h).toBeLessThan(layout.foot);
     }
   },
 );
+
+test("GPT-2 has as many parameters as the picture says", () => {
+  const gpt2 = { nEmbd: 768, vocabSize: 50257, blockSize: 1024 };
+  const { matrices, each, all } = countOf(gpt2, 12);
+  expect(matrices).toEqual([
+    "c_attn 768 × 2,304",
+    "c_proj 768 × 768",
+    "c_fc 768 × 3,072",
+    "c_proj 3,072 × 768",
+  ]);
+  expect([each, all]).toEqual([7087872, 124439808]);
+  const { nEmbd, vocabSize, blockSize, nLayer } = model.present.config;
+  const crane = countOf({ nEmbd, vocabSize, blockSize }, nLayer);
+  expect(crane.all).toBe(742528);
+});
+
+test("a head's light is what does not rest on the first token", () => {
+  const weights = [[Float64Array.of(1, 0, 0.25, 0.75)], [Float64Array.of(1, 0, 0.5, 0.5)]];
+  const pass = { weights, tokens: ["a", "b"], nHead: 1, nLayer: 2 };
+  expect(sinksOf(pass, 1)).toEqual([[0.25], [0.5]]);
+  expect(sinksOf(pass, 0)).toEqual([[1], [1]]);
+  const others = ribbonsOf({ at: 1 }, new Layout(700, 2, 12), [{ ...pass, tokens: ["a", "b"] }]);
+  expect(others).toEqual([]); // it has one thin line a block
+});
+
+test.each([1, 5, 12, 25])("%i heads have room above the lanes", (many) => {
+  const [columns, size] = gridOf(many, { width: 51, height: 40 });
+  expect(columns * size).toBeLessThanOrEqual(51.001);
+  expect(Math.ceil(many / columns) * size).toBeLessThanOrEqual(40.001);
+  expect(size).toBeGreaterThan(7);
+});
 
 test("the pass is told in sentences and as a table", async () => {
   const pass = await computed("In the marsh, the crane");

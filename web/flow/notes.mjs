@@ -1,0 +1,127 @@
+// What is written below folded blocks: what their marks and lines mean, and how many weights there are.
+
+import { nothing, svg } from "lit/html.js";
+import { fixed, grouped, quoted } from "../exhibits/dom.mjs";
+import { mean, sinksOf } from "./folded.mjs";
+import { linesOf } from "./tiles.mjs";
+
+/** @import { Layout } from "./layout.mjs" */
+/** @import { View } from "./scenes.mjs" */
+/** @import { Drawn } from "./tiles.mjs" */
+
+const SINK = 0.3; // of attention: so much makes a sink
+const LETTER = 7; // px of a note
+const LINE = 17; // px
+const DASH = 22; // px of a thin line before its note
+
+/** @param {number} n  parameters */
+const millions = (n) => (n < 1e5 ? grouped(n) : `${(n / 1e6).toFixed(1)} M`);
+
+/**
+ * How many parameters there are.
+ * @param {Drawn} sizes
+ * @param {number} nLayer
+ * @returns {{matrices: string[], each: number, all: number}}  `each`: of a block
+ */
+export function countOf(sizes, nLayer) {
+  const { nEmbd: C, vocabSize: V, llama, blockSize: S = 0 } = sizes;
+  const own = linesOf(sizes).flat();
+  const back = /(mlp\.c|o|down)_proj/; // into the stream
+  const matrices = own.map(([path, wide]) => {
+    const both = [C, Math.round(wide * C)].map(grouped);
+    return `${path.slice(path.indexOf(".") + 1)} ${(back.test(path) ? both.reverse() : both).join(" × ")}`;
+  });
+  const weights = own.reduce((sum, [, wide]) => sum + Math.round(wide * C) * C, 0);
+  const each = weights + (llama ? 2 * C : 13 * C); // norms, and in GPT-2 what is added
+  const tables = llama ? (llama.tied ? 1 : 2) * V : V + S;
+  return { matrices, each, all: each * nLayer + tables * C + (llama ? C : 2 * C) };
+}
+
+/**
+ * What the marks and lines mean, and how many weights there are.
+ * @param {View} view
+ * @param {Layout} layout
+ * @param {{tiles: import("./tiles.mjs").Tile[], sizes: Drawn}} weights
+ */
+export function notesOf({ pass, at }, layout, { tiles, sizes }) {
+  const { wide, nLayer, width, foot, height } = layout;
+  const { nHead, tokens } = pass;
+  const [x, room] = wide
+    ? [layout.zone(0).x + 4, layout.zone(nLayer).x + layout.zone(nLayer).width - 10]
+    : [8, width - 16];
+  const { matrices, each, all } = countOf({ nHead, ...sizes }, nLayer);
+  const share = mean(sinksOf(pass, at).flat());
+  const sink =
+    share > Math.max(SINK, 2 / (at + 1)) ? ", a sink where it does no harm (chapter 17)" : "";
+  const tables = tiles.filter(({ block }) => block === undefined);
+  const sums = tables.map(
+    ({ label }) => `${millions(rowsOf(label, sizes) * sizes.nEmbd)} in ${label}`,
+  );
+  const notes = [
+    at
+      ? `${fixed(share, 2)} of the attention of ${quoted(tokens[at])} rests on the first token${sink}: the thin lines.`
+      : "The first token sees only itself.",
+    ...(wide ? [] : ["Each head is as bright as the rest of its attention."]),
+    `Weights to scale. Each block: ${matrices.join(", ")} = ${millions(each)}.`,
+    `${[`${millions(each)} × ${nLayer} blocks`, ...sums].join(" + ")} = ${millions(all)} parameters.${pass.only ? " No weights are kept with this pass." : ""}`,
+  ];
+  const most = Math.floor(room / LETTER);
+  const rows = notes.flatMap((one) => wrapped(one, most));
+  const high = (wide ? height - 34 : height - 34) - foot;
+  const top = wide ? foot + 20 : height - 34 - rows.length * LINE;
+  const line = Math.min(LINE, (high - 12) / Math.max(1, rows.length - 1));
+  return [
+    rows.map(
+      (row, i) =>
+        svg`<text class="note" x=${x + (at && !i ? DASH : 0)} y=${top + i * (wide ? line : LINE)}>${row}</text>`,
+    ),
+    at ? svg`<path class="sink" d="M${x} ${top - 4}h${DASH - 6}"></path>` : nothing,
+    tablesOf(layout, { tiles, sizes }, Boolean(pass.only)),
+  ];
+}
+
+/** @param {string} label @param {Drawn} sizes */
+const rowsOf = (label, { vocabSize, blockSize = 0 }) => (label === "wpe" ? blockSize : vocabSize);
+
+/**
+ * The names of the tables, and how large they are.
+ * @param {Layout} layout
+ * @param {{tiles: import("./tiles.mjs").Tile[], sizes: Drawn}} weights
+ * @param {boolean} stored  else the last norm is a link
+ */
+function tablesOf({ wide, width: all }, { tiles, sizes }, stored) {
+  const { nEmbd: C, llama } = sizes;
+  return tiles.map(({ label, block, x, y, width, height, deep = 0 }) => {
+    if (block !== undefined) return nothing;
+    const n = rowsOf(label, sizes);
+    const size = [`${grouped(n)} × ${grouped(C)}`, millions(n * C)];
+    const [tx, ty] = [x + width + deep + 6, y + height / 2];
+    const say = (/** @type {string} */ told, /** @type {number} */ x, /** @type {number} */ y) =>
+      svg`<text class="part" x=${x} y=${y}>${told}</text>`;
+    const small = width < 40; // beside it there is room
+    if (small && wide)
+      return [say(`${label} ${size[0]}`, tx, ty), say(`= ${size[1]}`, tx, ty + 15)];
+    const right = `${label} ${size[1]}`;
+    if (small) return say(right, Math.min(x, all - LETTER * right.length), y + height + 16);
+    const norm =
+      stored && label !== "wpe"
+        ? say(`ln_f ${llama ? "" : "2 × "}${grouped(C)}`, x, y + height + 31)
+        : nothing;
+    return [say(`${label} ${size.join(" = ")}`, x, y + height + 16), norm];
+  });
+}
+
+/**
+ * @param {string} text
+ * @param {number} most  letters of a line
+ */
+function wrapped(text, most) {
+  /** @type {string[]} */
+  const rows = [];
+  for (const word of text.split(" ")) {
+    const last = rows.at(-1);
+    if (last !== undefined && last.length + word.length < most) rows.push(`${rows.pop()} ${word}`);
+    else rows.push(word);
+  }
+  return rows;
+}
