@@ -30,6 +30,7 @@ MODELS = {
     "GPT-2 XL": GPT2Config.preset("gpt2-xl"),
     "GPT-3": GPT2Config(n_layer=96, n_head=96, n_embd=12288, block_size=2048),
 }
+PATCH = 32  # rows and columns of a matrix that are shown with their numbers
 PITCH = 105 * 68  # square metres of a football pitch
 YEAR = 365.25 * 24 * 3600  # seconds
 
@@ -47,9 +48,15 @@ def shapes(config: GPT2Config) -> dict[str, tuple[int, ...]]:
 
 def settings() -> dict[str, Any]:
     """What the picture is told."""
-    first = "Drag the slider from the crane to 175 billion. Every matrix keeps its true area."
+    first = "Press play: from a single number to 175 billion. Drag the picture to turn it."
     models = [drawn(name, config) | {"says": told(name, config)} for name, config in MODELS.items()]
-    return {"first": first, "models": models, "table": table()}
+    return {"first": first, "models": models, "values": values(), "table": table()}
+
+
+def values() -> list[list[int]]:
+    """A corner of a matrix of the crane, in ten-thousandths: c_attn of its last block."""
+    last = GPT2.from_pretrained("crane").transformer.h[-1]
+    return (10_000 * last.attn.c_attn.weight.detach()[:PATCH, :PATCH]).round().int().tolist()
 
 
 def drawn(name: str, config: GPT2Config) -> dict[str, Any]:

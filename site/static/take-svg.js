@@ -265,9 +265,18 @@
       }
     }
 
-    /** @type {(canvas: HTMLCanvasElement, rect: DOMRect, style: CSSStyleDeclaration) => void} */
+    // A canvas: as the drawing that it can give of itself, else as a picture.
+    /** @type {(canvas: HTMLCanvasElement & {drawing?: () => SVGElement}, rect: DOMRect, style: CSSStyleDeclaration) => void} */
     image(canvas, rect, style) {
       if (!canvas.width || !rect.width) return;
+      if (canvas.drawing) {
+        const svg = canvas.drawing();
+        for (const [name, value] of Object.entries(this.box(rect))) {
+          svg.setAttribute(name, String(round(value)));
+        }
+        this.into.append(svg);
+        return;
+      }
       const how = {
         "image-rendering": style.imageRendering,
         preserveAspectRatio: "none",

@@ -1,249 +1,272 @@
-// To scale: one camera over models from thousands of numbers to billions. A square pixel is always
-// said to be how many numbers.
+// To scale: models as buildings on one ground, under one camera that goes from a single number to 175
+// billion. A number is everywhere a square of the same size.
 
-import { interpolateZoom } from "d3-interpolate";
-import { render, svg } from "lit/html.js";
+import { make } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
-import { draw, make } from "../exhibits/dom.mjs";
+import { between, bounds, camera, corners, stops } from "./camera.mjs";
+import { faceAt, hands } from "./hands.mjs";
+import { inWords, labels } from "./labels.mjs";
+import { measured, names } from "./names.mjs";
+import { drawing, lookOf, paint } from "./stage.mjs";
 import { placed } from "./world.mjs";
 
-/** @import { Model, Placed } from "./world.mjs" */
-/** @typedef {[number, number, number]} View  its middle, and the width that is seen; in numbers */
+/** @import { Model, Plate } from "./world.mjs" */
 
-const STOP = 1800; // milliseconds from one model to the next
-const SIDE = 14; // px beside and above what is shown
-const ROW = 19; // px of a name below the ground
-const ROWS = 4;
-const LETTER = 7.2; // px
-const KEYS = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1 });
+const FLIGHT = 1200; // milliseconds to another model
+const LEG = 1600; // from one stop to the next, where all are played
+const FIRST = -1; // a single number
+const DEGREE = Math.PI / 180;
+const TILTS = [-30, 60];
+const NEARER = /** @type {Record<string, number>} */ ({ "+": -1, "=": -1, "-": 1 });
+const TURNS = /** @type {Record<string, [number, number]>} */ ({
+  ArrowLeft: [-10, 0],
+  ArrowRight: [10, 0],
+  ArrowUp: [0, -5],
+  ArrowDown: [0, 5],
+});
+const HOW =
+  "a picture of buildings. Arrow keys turn it, plus and minus zoom, Enter names one matrix after the other";
 
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function scale({ settings, state, say, element }) {
   const models = /** @type {Model[]} */ (settings.models);
   const world = placed(models);
   const last = world.length - 1;
-  state.declare("zoom", settings.zoom ?? 0, { min: 0, max: last });
+  state.declare("zoom", settings.zoom ?? last, { min: FIRST, max: last });
+  state.declare("turn", 0, { min: -180, max: 180 });
+  state.declare("tilt", 0, { min: TILTS[0], max: TILTS[1] });
   let at = 0; // what is shown: that of the state, or on the way to it
-  let frame = 0;
+  let frame = 0; // of a flight
+  let asked = 0; // a picture for the next frame
+  let hand = { turn: 0, tilt: 0 }; // degrees
   let size = { width: 0, height: 0 };
+  /** @type {import("./camera.mjs").Stop[]} */
+  let rests = [];
+  /** @type {Plate | null} */
+  let chosen = null;
+  /** @type {import("./faces.mjs").Face[]} */
+  let shown = [];
+  /** @type {import("./stage.mjs").Scene} */
+  let scene;
 
-  const picture = draw("svg", { class: "scale-picture", role: "img" });
+  const canvas = make("canvas", { "aria-hidden": "true" });
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const measure = measured(context);
+  Object.assign(canvas, { drawing: () => drawing(scene) }); // for take-svg.js
+  const over = names((nth) => fly(nth));
+  const told = make("p", { class: "scale-told", role: "status" });
+  const parts = [canvas, over.lines, over.element, told];
+  const stage = make("div", { class: "scale-stage", tabindex: "0", role: "group" }, ...parts);
+  let look = lookOf(stage);
   const slider = make("input", {
     type: "range",
-    min: "0",
+    min: String(FIRST),
     max: String(last),
     step: "0.01",
-    "aria-label": "zoom, from the smallest model to the largest",
+    "aria-label": "zoom, from a single number to the largest model",
     oninput: () => to(Number(slider.value)),
   });
-  const buttons = models.map(({ name }, i) =>
-    make("button", { type: "button", onclick: () => fly(i) }, name),
-  );
-  const play = make("button", { type: "button", onclick: () => (frame ? stop() : run()) }, "play");
-  const line = make("p", { class: "soft scale-line" });
+  const buttons = models.map(({ name }, i) => make("button", { onclick: () => fly(i) }, name));
+  const play = make("button", { class: "scale-play", onclick: () => (frame ? stop() : run()) });
+  const further = make("button", { "aria-label": "further away", onclick: () => step(1) }, "−");
+  const nearer = make("button", { "aria-label": "nearer", onclick: () => step(-1) }, "+");
+  const line = make("p", { class: "soft scale-line" }, settings.line ?? "");
 
+  /** @param {number} value */
+  const within = (value) => Math.min(last, Math.max(FIRST, value));
   /** @param {number} zoom */
   const to = (zoom) => {
     stop();
-    state.set({ zoom: Math.round(zoom * 100) / 100 });
+    at = Math.round(within(zoom) * 100) / 100;
+    state.set({ zoom: at });
+    ask();
   };
+  const does = (/** @type {string} */ what) => (play.textContent = play.dataset.is = what);
   const stop = () => {
     cancelAnimationFrame(frame);
     frame = 0;
-    play.textContent = "play";
+    does("play");
   };
+  does("play");
   /**
    * The camera goes there; for those who want nothing to move it is there.
    * @param {number} end
+   * @param {number} [time]
+   * @param {(share: number) => number} [pace]
    */
-  const fly = (end) => {
+  const fly = (end, time = FLIGHT, pace = eased) => {
     stop();
     if (still()) return to(end);
     const [from, began] = [at, performance.now()];
-    const time = STOP * Math.max(1, Math.abs(end - from));
     const tick = (/** @type {number} */ now) => {
       const share = Math.min(1, Math.max(0, (now - began) / time));
-      if (share === 1) return to(end);
-      const eased = share * share * (3 - 2 * share);
-      paint(from + eased * (end - from));
+      if (share === 1 || !element.isConnected) return to(end);
+      at = from + pace(share) * (end - from);
+      show();
       frame = requestAnimationFrame(tick);
     };
     frame = requestAnimationFrame(tick);
-    play.textContent = "stop";
+    does("stop");
   };
+  /** To the largest; it lingers at each model. */
   const run = () => {
-    if (still()) {
-      return to(at >= last ? 0 : Math.floor(at) + 1);
-    }
-    if (at >= last) paint(0);
-    fly(last);
+    if (still()) return to(at >= last ? FIRST : Math.floor(at) + 1);
+    if (at >= last) at = FIRST;
+    const [from, way] = [at, last - at];
+    fly(last, LEG * Math.max(1, way), (share) => {
+      const along = from + share * way;
+      const [n, part] = [Math.floor(along), along - Math.floor(along)];
+      return Math.max(0, (n + 0.3 * part + 0.7 * eased(part) - from) / way);
+    });
   };
+  /** @param {number} by */
+  const step = (by) => fly(within(by < 0 ? Math.ceil(at) - 1 : Math.floor(at) + 1));
+
+  /** @param {number} across @param {number} down  degrees */
+  const turn = (across, down) => {
+    const turned = hand.turn + across;
+    const tilt = Math.min(TILTS[1], Math.max(TILTS[0], hand.tilt + down));
+    hand = { turn: turned - 360 * Math.round(turned / 360), tilt };
+    ask();
+  };
+  const rest = () => state.set({ turn: Math.round(hand.turn), tilt: Math.round(hand.tilt) });
+
+  /** @param {Plate | null} plate @param {{x: number, y: number}} [point] */
+  const choose = (plate, point) => {
+    if (!point && plate === chosen) return;
+    if (plate !== chosen) ask();
+    chosen = plate;
+    const of = plate && world.find(({ floors }) => floors.flat().includes(plate));
+    told.textContent = plate && of ? nameOf(plate, of.model) : "";
+    if (!plate || !point) return;
+    const [w, h] = [told.offsetWidth, told.offsetHeight];
+    const x = Math.min(size.width - w - 6, Math.max(6, point.x - w / 2));
+    const y = point.y > h + 24 ? point.y - h - 14 : point.y + 22;
+    told.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+  };
+  /** The matrices of the roof and of the ground floor of the model that is near, one by one. */
+  const next = () => {
+    const { floors } = near();
+    const all = [...(floors.at(-1) ?? []), ...floors[0]].filter(({ kind }) => kind !== "vectors");
+    const plate = all[all.indexOf(/** @type {Plate} */ (chosen)) + 1] ?? null;
+    const { left, right, top } = bounds(scene.camera, corners(plate ?? floors[0][0]));
+    choose(plate, { x: (left + right) / 2, y: top });
+  };
+  const near = () => world[Math.max(0, Math.round(at))];
+
+  hands(stage, {
+    turn,
+    rest,
+    scale: (factor) => {
+      const i = Math.min(last, Math.max(0, Math.floor(at + 1 - (factor < 1 ? 1e-6 : 0))));
+      const by = Math.log(factor) / Math.log(rests[i + 1].distance / rests[i].distance);
+      const goal = within(at + by);
+      const moves = Math.abs(goal - at) > 1e-4;
+      stop();
+      at = goal;
+      ask();
+      clearTimeout(waits);
+      waits = Number(setTimeout(() => to(at), 200));
+      return moves;
+    },
+    point: (x, y) => choose(faceAt(shown, x, y)?.plate ?? null, { x, y }),
+    leave: () => choose(null),
+    press: (x, y) => {
+      const face = faceAt(shown, x, y);
+      if (face?.of && face.of !== near()) fly(face.of.nth);
+      else choose(face?.plate ?? null, { x, y });
+    },
+  });
+  let waits = 0;
   element.onkeydown = (event) => {
-    const step = KEYS[event.key];
-    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const [by, turns] = [NEARER[event.key], TURNS[event.key]];
+    const here = event.target === stage;
+    if (by) step(by);
+    else if (here && turns) {
+      turn(...turns);
+      rest();
+    } else if (here && event.key === "Enter") next();
+    else if (here && event.key === "Escape") choose(null);
+    else return;
     event.preventDefault();
-    fly(Math.min(last, Math.max(0, Math.round(at + step))));
   };
 
-  /**
-   * What is seen where the camera rests: a model, with all that are smaller.
-   * @param {Placed} one
-   * @returns {View}
-   */
-  const view = ({ x, width, height }) => {
-    const below = ROWS * ROW + SIDE;
-    const room = { width: size.width - 2 * SIDE, height: size.height - SIDE - below };
-    const k = Math.min(room.width / (x + width), room.height / height);
-    return [(x + width) / 2, (below - SIDE) / 2 / k - height / 2, size.width / k];
+  const ask = () => {
+    asked ||= requestAnimationFrame(() => {
+      asked = 0;
+      if (element.isConnected) show();
+    });
   };
-
-  /** @param {number} zoom */
-  const paint = (zoom) => {
-    const width = Math.max(280, Math.floor(picture.clientWidth || 640));
-    const height = Math.round(width * (width < 500 ? 0.95 : 0.6)) + ROWS * ROW;
+  const fit = () => {
+    const width = Math.max(280, Math.floor(stage.clientWidth || 640));
+    const height = Math.round(width < 600 ? width * 1.25 : Math.min(width * 0.5625, 660));
+    if (size.width === width && size.height === height) return;
     size = { width, height };
-    at = zoom;
-    const i = Math.min(last - 1, Math.floor(zoom));
-    const way = interpolateZoom(view(world[i]), view(world[i + 1]));
-    const [x, y, wide] = way(zoom - i);
-    const k = width / wide;
-    const origin = [width / 2 - x * k, height / 2 - y * k];
-    picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    picture.style.height = `${height}px`;
-    const near = world[Math.round(zoom)];
-    picture.setAttribute("aria-label", `${near.model.name}, to scale`);
-    const parts = { world, k, origin, width, height, near };
-    render(scene(parts, fly), /** @type {any} */ (picture));
-    slider.value = String(zoom);
-    slider.setAttribute("aria-valuetext", near.model.name);
-    buttons.forEach((button, n) => button.setAttribute("aria-pressed", String(n === zoom)));
-    const [least] = models;
-    const covers = least.numbers * k ** 2;
-    line.textContent =
-      `One square pixel here is ${many(1 / k ** 2)}. ` +
-      `${least.name[0].toUpperCase()}${least.name.slice(1)} covers ${inWords(covers)} of them.`;
+    rests = stops(world, size);
+    const dense = Math.min(2, devicePixelRatio || 1);
+    Object.assign(canvas, { width: width * dense, height: height * dense });
+    context.setTransform(dense, 0, 0, dense, 0, 0);
+    over.lines.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    stage.style.height = `${height}px`;
+  };
+  const show = () => {
+    fit();
+    const turned = { turn: hand.turn * DEGREE, tilt: hand.tilt * DEGREE };
+    const eye = camera(between(rests, at), turned, size);
+    scene = { world, camera: eye, look, chosen, values: settings.values, plain: plain() };
+    shown = paint(context, scene);
+    over.write(labels(world, eye, at, measure, settings.values));
+    const { name } = near().model;
+    stage.setAttribute("aria-label", `${name}, to scale: ${HOW}`);
+    slider.value = String(at);
+    slider.setAttribute("aria-valuetext", at < -0.5 ? "a single number" : name);
+    buttons.forEach((button, n) => button.setAttribute("aria-pressed", String(n === at)));
   };
   new ResizeObserver(() => {
-    if (
-      element.isConnected &&
-      picture.clientWidth &&
-      Math.floor(picture.clientWidth) !== size.width
-    )
-      paint(at);
-  }).observe(picture);
+    if (element.isConnected && stage.clientWidth && Math.floor(stage.clientWidth) !== size.width)
+      show();
+  }).observe(stage);
+  for (const query of QUERIES) {
+    matchMedia(query).addEventListener("change", () => element.isConnected && scene && show());
+  }
 
+  const chips = make("div", { class: "chips", role: "group", "aria-label": "models" }, ...buttons);
+  const zooms = make("span", { class: "scale-zooms" }, further, nearer);
   return {
-    nodes: [
-      make("div", { class: "chips", role: "group", "aria-label": "models" }, ...buttons),
-      make("div", { class: "scale-controls" }, play, slider),
-      picture,
-      line,
-    ],
+    nodes: [stage, make("div", { class: "scale-controls" }, play, slider, chips, zooms), line],
     show: () => {
-      if (!frame) paint(state.get("zoom"));
-      say(models[Math.round(state.get("zoom"))].says);
+      look = lookOf(stage);
+      if (!frame) {
+        at = state.get("zoom");
+        hand = { turn: state.get("turn"), tilt: state.get("tilt") };
+        show();
+      }
+      say(models[Math.max(0, Math.round(state.get("zoom")))].says);
     },
     table: () => settings.table,
   };
 }
 
-/**
- * @param {number} value
- */
-function many(value) {
-  if (value < 0.95) return `${value.toPrecision(1)} of a number`;
-  const whole = Math.round(Number(value.toPrecision(2)));
-  return `${whole.toLocaleString("en")} number${whole === 1 ? "" : "s"}`;
+const QUERIES = ["(forced-colors: active)", "print"];
+
+/** The colours of faces and outlines, where the reader or paper has its own. @returns {[string, string] | null} */
+function plain() {
+  const [forced, print] = QUERIES.map((query) => matchMedia(query).matches);
+  if (print) return ["#fff", "#222"];
+  return forced ? ["Canvas", "CanvasText"] : null;
 }
 
-/** @param {number} value */
-function inWords(value) {
-  const [unit, name] = [
-    /** @type {[number, string]} */ ([1e9, " billion"]),
-    /** @type {[number, string]} */ ([1e6, " million"]),
-    /** @type {[number, string]} */ ([1e3, " thousand"]),
-  ].find(([least]) => value >= least) ?? [1, ""];
-  return `${Number((value / unit).toPrecision(3))}${name}`;
+/** @param {number} share */
+function eased(share) {
+  return share * share * (3 - 2 * share);
 }
 
 /**
- * @param {{world: Placed[], k: number, origin: number[], width: number, height: number,
- *   near: Placed}} parts
- * @param {(model: number) => void} fly
+ * @param {Plate} plate
+ * @param {Model} model
  */
-function scene({ world, k, origin: [left, ground], width, height, near }, fly) {
-  const seen = (/** @type {Placed} */ { x }) => left + x * k < width;
-  return svg`<g transform="translate(${left} ${ground}) scale(${k})">
-      ${world.map((one, i) => drawn(one, () => fly(i)))}
-    </g>
-    <path class="ground" d="M0 ${ground}H${width}"></path>
-    ${near.areas.map((area) => label(area, { k, left: left + near.x * k, top: ground - near.height * k }))}
-    ${names(world.filter(seen), { k, left, ground, width })}
-    ${measure(k, width, height)}`;
-}
-
-/**
- * @param {Placed} one
- * @param {() => void} go
- */
-function drawn({ model, x, height, areas }, go) {
-  return svg`<g class="model" transform="translate(${x} ${-height})" @click=${go}>
-    ${areas.map(
-      (area) => svg`<rect class=${area.kind} x=${area.x} y=${area.y} width=${area.width}
-        height=${area.height} stroke-width=${area.kind === "vectors" ? 0 : model.width * 0.03}
-        ><title>${model.name}${area.block < 0 ? "" : `, block ${area.block}`}: ${area.name}, ${area.shape}</title></rect>`,
-    )}
-  </g>`;
-}
-
-/**
- * The name of a table, or of a matrix of the first block, where there is room for it.
- * @param {import("./world.mjs").Area} area
- * @param {{k: number, left: number, top: number}} where
- */
-function label({ x, y, width, height, kind, name, shape, block }, { k, left, top }) {
-  const [wide, high] = [width * k, height * k];
-  if (wide < LETTER * name.length) name = name.split(".").at(-1) ?? name;
-  if (block > 0 || kind === "vectors" || wide < LETTER * name.length || high < 14) return null;
-  const [middle, centre] = [left + x * k + wide / 2, top + y * k + high / 2];
-  const two = high >= 36 && wide >= 6 * shape.length;
-  return svg`<text class="label" x=${middle} y=${centre + (two ? -3 : 4)}>${name}</text>
-    ${two ? svg`<text class="label shape" x=${middle} y=${centre + 12}>${shape}</text>` : null}`;
-}
-
-/**
- * Below the ground, each in the first row that has room: the largest first.
- * @param {Placed[]} seen
- * @param {{k: number, left: number, ground: number, width: number}} where
- */
-function names(seen, { k, left, ground, width }) {
-  /** @type {number[]} */
-  const taken = [];
-  return [...seen].reverse().map(({ model, x }) => {
-    const from = Math.max(2, left + x * k);
-    const text = `${model.name} ${inWords(model.numbers)}`;
-    const end = from + LETTER * text.length;
-    if (end > width) return null;
-    let row = 0;
-    while ((taken[row] ?? width) < end) row++;
-    taken[row] = from;
-    const y = ground + (row + 1) * ROW - 4;
-    return svg`<path class="ground" d="M${from + 0.5} ${ground}V${y}"></path>
-      <text class="name" x=${from + 5} y=${y}>${model.name}
-      <tspan class="many">${inWords(model.numbers)}</tspan></text>`;
-  });
-}
-
-/**
- * A square of a round count of numbers, as a map has a bar of a round length.
- * @param {number} k
- * @param {number} width
- * @param {number} height
- */
-function measure(k, width, height) {
-  const power = Math.floor(2 * Math.log10(56 / k));
-  const side = 10 ** (power / 2) * k;
-  const [x, y] = [width - side - 2, height - side - 2];
-  return svg`<rect class="measure" x=${x} y=${y} width=${side} height=${side}></rect>
-    <text class="many" text-anchor="end" x=${x - 6} y=${height - 6}>${inWords(10 ** power)} numbers</text>`;
+function nameOf({ floor, name, shape, numbers }, model) {
+  const many = shape.includes("×") ? `, ${inWords(numbers)} parameters` : "";
+  return `${model.name}: ${floor < 0 ? "" : `h.${floor} `}${name}, ${shape}${many}`;
 }
