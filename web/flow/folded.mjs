@@ -90,7 +90,7 @@ export function scaleOf({ pass }, layout, sizes) {
   const first = Array.from(pass.tokens[0]).slice(0, 7).join("");
   return svg`<text class="part" x=${left} y=${y + 18}>attention not on ${quoted(first)}</text>
     <text class="part" x=${left} y=${y + 36}>0</text>${marks}<text class="part" x=${left + 16 + 6 * (size + 2)} y=${y + 36}>1</text>
-    ${pass.only ? svg`<text class="part" x=${end.x + 10} y=${y + 36}>likeliest of ${grouped(sizes.vocabSize)} tokens</text>` : nothing}`;
+    ${pass.only ? svg`<text class="part" x=${end.x + 10} y=${y + 36}>likeliest of ${grouped(sizes.vocabSize)}${end.width > 190 ? " tokens" : ""}</text>` : nothing}`;
 }
 
 /**

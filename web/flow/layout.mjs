@@ -58,7 +58,7 @@ export class Layout {
     this.deep = Math.min(DEEP, room / 6);
     /** Where the lanes end, px: the weights lie below. */
     this.end = this.wide ? TOP + ROWS + 22 : depth + this.top + 12;
-    const more = this.wide ? 36 : this.folded ? 240 : 50;
+    const more = this.wide ? 36 : this.folded ? 270 : 50;
     this.height = this.end + BAND + more;
     /** Where blocks end: below folded ones it is said what is in them. */
     this.foot = this.wide && this.folded ? this.end + FEET : this.height - 30;
@@ -66,7 +66,7 @@ export class Layout {
     this.gathers = this.folded ? (this.wide ? [0.05, 0.5] : [0.27, 0.58]) : [0.08, 0.45];
     /** px of a ring, and of so many blocks each one has its number. */
     this.ring = Math.min(4, room / 10);
-    this.each = Math.ceil(34 / room);
+    this.each = Math.ceil(24 / room);
     /** Where it is written into the stream. */
     this.middle = this.folded ? this.gathers[1] : 0.5;
   }

@@ -12,6 +12,7 @@ import { linesOf } from "./tiles.mjs";
 const SINK = 0.3; // of attention: so much makes a sink
 const LETTER = 7; // px of a note
 const LINE = 17; // px
+const CLOSE = 15; // and at least
 const DASH = 22; // px of a thin line before its note
 
 /** @param {number} n  parameters */
@@ -46,34 +47,38 @@ export function countOf(sizes, nLayer) {
 export function notesOf({ pass, at }, layout, { tiles, sizes }) {
   const { wide, nLayer, width, foot, height } = layout;
   const { nHead, tokens } = pass;
-  const [x, room] = wide
-    ? [layout.zone(0).x + 4, layout.zone(nLayer).x + layout.zone(nLayer).width - 10]
-    : [8, width - 16];
+  const own = tiles.filter(({ block }) => block === undefined); // tables
+  const below = Math.max(...own.map(({ y, height }) => y + height)) + 52; // their names
+  const end = layout.zone(nLayer);
+  const [x, room, top] = wide
+    ? [layout.zone(0).x + 4, end.x + end.width - 10, foot + 16]
+    : [8, width - 16, below];
+  const free = wide ? 46 : height - 40 - below; // px
   const { matrices, each, all } = countOf({ nHead, ...sizes }, nLayer);
   const share = mean(sinksOf(pass, at).flat());
   const sink =
     share > Math.max(SINK, 2 / (at + 1)) ? ", a sink where it does no harm (chapter 17)" : "";
-  const tables = tiles.filter(({ block }) => block === undefined);
-  const sums = tables.map(
+  const sums = own.map(
     ({ label }) => `${millions(rowsOf(label, sizes) * sizes.nEmbd)} in ${label}`,
   );
-  const notes = [
-    at
-      ? `${fixed(share, 2)} of the attention of ${quoted(tokens[at])} rests on the first token${sink}: the thin lines.`
-      : "The first token sees only itself.",
-    ...(wide ? [] : ["Each head is as bright as the rest of its attention."]),
-    `Weights to scale. Each block: ${matrices.join(", ")} = ${millions(each)}.`,
-    `${[`${millions(each)} × ${nLayer} blocks`, ...sums].join(" + ")} = ${millions(all)} parameters.${pass.only ? " No weights are kept with this pass." : ""}`,
-  ];
+  const first = at
+    ? `${fixed(share, 2)} of the attention of ${quoted(tokens[at])} rests on the first token${sink}: the thin lines.`
+    : "The first token sees only itself.";
+  const light = wide ? [] : ["Each head is as bright as the rest of its attention."];
+  const scale = `Weights to scale. Each block: ${matrices.join(", ")} = ${millions(each)}.`;
+  const sum = `${[`${millions(each)} × ${nLayer} blocks`, ...sums].join(" + ")} = ${millions(all)} parameters.${pass.only ? " No weights are kept with this pass." : ""}`;
   const most = Math.floor(room / LETTER);
-  const rows = notes.flatMap((one) => wrapped(one, most));
-  const high = (wide ? height - 34 : height - 34) - foot;
-  const top = wide ? foot + 20 : height - 34 - rows.length * LINE;
-  const line = Math.min(LINE, (high - 12) / Math.max(1, rows.length - 1));
+  /** @type {string[]} */
+  let rows = [];
+  for (const notes of [[first, ...light, scale, sum], [first, ...light, sum], [first]]) {
+    rows = notes.flatMap((one) => wrapped(one, most));
+    if (rows.length <= 1 + free / CLOSE) break; // else the least important is left out
+  }
+  const line = Math.min(LINE, free / Math.max(1, rows.length - 1));
   return [
     rows.map(
       (row, i) =>
-        svg`<text class="note" x=${x + (at && !i ? DASH : 0)} y=${top + i * (wide ? line : LINE)}>${row}</text>`,
+        svg`<text class="note" x=${x + (at && !i ? DASH : 0)} y=${top + i * line}>${row}</text>`,
     ),
     at ? svg`<path class="sink" d="M${x} ${top - 4}h${DASH - 6}"></path>` : nothing,
     tablesOf(layout, { tiles, sizes }, Boolean(pass.only)),
@@ -89,25 +94,30 @@ const rowsOf = (label, { vocabSize, blockSize = 0 }) => (label === "wpe" ? block
  * @param {{tiles: import("./tiles.mjs").Tile[], sizes: Drawn}} weights
  * @param {boolean} stored  else the last norm is a link
  */
-function tablesOf({ wide, width: all }, { tiles, sizes }, stored) {
+function tablesOf(layout, { tiles, sizes }, stored) {
   const { nEmbd: C, llama } = sizes;
+  const { nLayer } = layout;
   return tiles.map(({ label, block, x, y, width, height, deep = 0 }) => {
     if (block !== undefined) return nothing;
     const n = rowsOf(label, sizes);
     const size = [`${grouped(n)} × ${grouped(C)}`, millions(n * C)];
-    const [tx, ty] = [x + width + deep + 6, y + height / 2];
     const say = (/** @type {string} */ told, /** @type {number} */ x, /** @type {number} */ y) =>
       svg`<text class="part" x=${x} y=${y}>${told}</text>`;
-    const small = width < 40; // beside it there is room
-    if (small && wide)
-      return [say(`${label} ${size[0]}`, tx, ty), say(`= ${size[1]}`, tx, ty + 15)];
-    const right = `${label} ${size[1]}`;
-    if (small) return say(right, Math.min(x, all - LETTER * right.length), y + height + 16);
+    const [long, short] = [`${label} ${size.join(" = ")}`, `${label} ${size[1]}`];
+    const ty = y + height + 16;
+    const zone = layout.zone(label === "wpe" ? 0 : nLayer + 1);
+    if (layout.wide && width < 40) {
+      const tx = x + width + deep + 6; // beside it there is room
+      const narrow = LETTER * (label.length + 1 + size[0].length) > zone.x + zone.width - tx;
+      const first = narrow ? label : `${label} ${size[0]}`;
+      return [say(first, tx, y + height / 2), say(size[1], tx, y + height / 2 + 15)];
+    }
+    if (width < 40) return say(short, Math.min(x, layout.width - LETTER * short.length), ty);
     const norm =
       stored && label !== "wpe"
-        ? say(`ln_f ${llama ? "" : "2 × "}${grouped(C)}`, x, y + height + 31)
+        ? say(`ln_f ${llama ? "" : "2 × "}${grouped(C)}`, x, ty + 15)
         : nothing;
-    return [say(`${label} ${size.join(" = ")}`, x, y + height + 16), norm];
+    return [say(LETTER * long.length > zone.width + 12 ? short : long, x, ty), norm];
   });
 }
 

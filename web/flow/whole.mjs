@@ -65,7 +65,7 @@ export function whole(view) {
       title: svg`<text class="title" x=${tx} y=${ty} role=${button}
         aria-label=${inner ? `block ${block}: open it` : nothing} data-rove=${inner ? "blocks" : nothing}
         tabindex=${inner ? (block ? -1 : 0) : nothing} @click=${open}
-        @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}${inner && name !== "·" ? " ▸" : ""}</text>`,
+        @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}${inner && layout.ring === 4 ? " ▸" : ""}</text>`,
     };
   });
 
