@@ -56,8 +56,8 @@ class Look(SphinxDirective):
         return [
             raw(
                 f'<a class="look strip-of-pass" data-side="{place.side}" href="{escape(address)}" '
-                f'aria-label="{escape(label)}" style="{place.style}"><i></i>'
-                f"<b>{escape(place.name)}</b></a>"
+                f'aria-label="{escape(label)}" style="{place.style}"><i>'
+                f"<b>{escape(place.name)}</b></i></a>"
             )
         ]
 

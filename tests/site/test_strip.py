@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 
 import pytest
 from bs4 import BeautifulSoup
+from PIL import Image
 
-from gpt2_site import one_pass, strip
+from gpt2_site import miniature, one_pass, strip
 from gpt2_site.chapters import chapter_of, chapters, find
 from gpt2_site.front_facts import beginning
 from tests.thorough import thorough
@@ -17,8 +20,13 @@ WAIT = 60_000  # milliseconds, on a busy machine
 
 def test_every_chapter_has_its_part():
     assert list(strip.PLACES) == [chapter.slug for chapter in chapters()]
-    for place in strip.PLACES.values():
+    drawn = BeautifulSoup(strip.svg(), "html.parser")
+    for slug, place in strip.PLACES.items():
         assert place.left >= 0 and place.width > 0 and place.left + place.width <= 100.001
+        assert place.style.endswith(f"strip.svg#{slug})")
+        assert drawn.find("g", id=slug) and f"#{slug}:target~" in drawn.style.text
+    with pytest.raises(ValueError, match="no such part"):
+        miniature.svg({"mlp": "mlp9"})
 
 
 def test_it_is_drawn_from_the_models_numbers():
@@ -26,21 +34,32 @@ def test_it_is_drawn_from_the_models_numbers():
     drawn = BeautifulSoup(strip.svg(), "html.parser")
     unit = stored["unit"]
     weights = [unit * w for heads in stored["attention"] for head in heads for w in head[-7:-1]]
-    strong = sum(w >= strip.CHOSEN for w in weights)
-    end = f" {strip._over(6, 7):.0f}"
-    widths = [float(p["stroke-width"]) for p in drawn.select("path") if p["d"].endswith(end)]
+    strong = sum(w >= miniature.CHOSEN for w in weights)
+    ribbons = drawn.select("[class*=own] > .ribbons > path:not(.aura)")  # into the crane
+    widths = [float(ribbon["stroke-width"]) for ribbon in ribbons]
     assert len(widths) == strong
-    assert max(widths) == pytest.approx(4 * max(weights), abs=0.06) and max(weights) <= 1
-    lanes = drawn.select(".lane[height='5']")  # of the crane
+    assert max(widths) == pytest.approx(miniature.STRONG * max(weights), abs=0.06)
+    lanes = drawn.select(".lane-own > .lane")
     sides = [float(re.search(r"side:(\d+)%", lane["style"])[1]) for lane in lanes]
     strengths = [float(re.search(r"strength:(\d+)%", lane["style"])[1]) for lane in lanes]
-    for said, side, strength in zip((row[-1] for row in stored["lens"]), sides, strengths):
+    for said, side, strength in zip(
+        (row[-1] for row in stored["lens"]), sides, strengths, strict=True
+    ):
         _, _, bird, machine, _ = said
         assert strength == pytest.approx(100 * min(1, bird + machine), abs=0.6)
         if bird + machine:
             assert side == pytest.approx(100 * bird / (bird + machine), abs=0.6)
     assert sides[2] < 50 < sides[3]  # block 1 turns the crane
-    assert len(drawn.select("circle")) == 2 * 3 * 7
+    assert len(drawn.select(".plus")) == 2 * 3 * 7
+    lit = [len(units) for block in stored["lit"] for units in block]
+    plates = drawn.select("[class*=mlp] > image")
+    assert [white(plate["href"]) for plate in plates] == lit
+
+
+def white(address: str) -> int:
+    """How many pixels of a picture in an address are seen."""
+    image = Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))).convert("RGBA")
+    return sum(alpha > 0 for alpha in image.getchannel("A").tobytes())
 
 
 def test_it_stands_above_the_title_of_each_page_of_a_chapter(soup, told):
@@ -64,20 +83,42 @@ def test_it_opens_the_model_at_that_place(opened):
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("width", "height", "theme"),
+    ("width", "wide", "height", "theme"),
     [
-        (1280, 96, "light"),
-        thorough(1280, 96, "dark"),
-        thorough(390, 64, "light"),
-        (390, 64, "dark"),
+        (1280, 880, 117, "light"),  # as wide as the exhibit
+        thorough(1280, 880, 117, "dark"),
+        thorough(800, 672, 90, "light"),
+        thorough(390, 358, 96, "light"),
+        (390, 358, 96, "dark"),
     ],
 )
-def test_it_is_low_and_has_the_pages_colours(opened, width, height, theme):
+@pytest.mark.parametrize("slug", ["mlp", "generation", "gpt2"])
+def test_it_is_low_and_shows_its_part(opened, slug, width, wide, height, theme):
     viewport = {"width": width, "height": 900}
-    page = opened("notebooks/07_mlp.html", viewport=viewport, color_scheme=theme)
+    page = opened(f"notebooks/{find(slug).name}.html", viewport=viewport, color_scheme=theme)
     found = page.locator(".strip-of-pass")
-    assert found.bounding_box()["height"] == height
-    image = found.evaluate("link => getComputedStyle(link).backgroundImage")
-    assert image.endswith('strip.svg#dark")' if theme == "dark" else 'strip.svg")')
-    name, lit = (found.locator(part).bounding_box() for part in ("b", "i"))
-    assert name["x"] >= lit["x"] and name["x"] + name["width"] <= width
+    box = found.bounding_box()
+    assert (box["width"], box["height"]) == pytest.approx((wide, height), abs=1)
+    image = found.locator("i").evaluate("one => getComputedStyle(one).backgroundImage")
+    assert image.endswith(f'/_static/strip.svg#{slug}")'), "one drawing, dark in both themes"
+    name, drawn = (found.locator(part).bounding_box() for part in ("b", "i"))
+    assert box["x"] - 1 <= name["x"] and name["x"] + name["width"] <= box["x"] + wide + 1
+    place = strip.PLACES[slug]
+    middle = drawn["x"] + drawn["width"] * (place.left + place.width / 2) / 100
+    assert box["x"] < middle < box["x"] + wide
+    size = found.locator("b").evaluate("one => parseFloat(getComputedStyle(one).fontSize)")
+    assert size >= 13
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "slug",
+    [
+        chapter.slug if chapter.slug in ("heads", "training", "fast") else thorough(chapter.slug)
+        for chapter in chapters()
+    ],
+)
+def test_the_exhibit_begins_on_the_first_screen(opened, slug):
+    name = find(slug).pages[0].name
+    page = opened(f"notebooks/{name}.html", viewport={"width": 1280, "height": 800})
+    assert page.locator("article .g2-live").first.bounding_box()["y"] <= 660
