@@ -16,7 +16,7 @@ export function mlp({ settings, state, model, say }) {
   const { nLayer, nEmbd: C } = model.present.config;
   const blocks = Array.from({ length: nLayer }, (_, n) => String(n));
   state.declare("text", settings.text);
-  state.declare("at", settings.at, { min: 0, max: MOST - 1, whole: true });
+  state.declare("at", settings.at ?? 0, { min: 0, max: MOST - 1, whole: true });
   state.declare("block", settings.block ?? "0", { among: blocks });
   state.declare("by", 1, { min: -3, max: 3 });
 
