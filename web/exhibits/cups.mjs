@@ -4,7 +4,7 @@
 import { headings, row as asRow } from "./as_table.mjs";
 import { share } from "./bars.mjs";
 import { CupTable } from "./cup_table.mjs";
-import { beside, fixed, make } from "./dom.mjs";
+import { beside, draw, fixed, make } from "./dom.mjs";
 import { WRITE, move, still } from "./motion.mjs";
 import { CUPS, Shells, places } from "./shells.mjs";
 import { Strip } from "./strip.mjs";
@@ -132,8 +132,14 @@ export function cups({ settings, state, model, say, element, update, complain })
 
   return {
     nodes: [
-      make("div", { class: "side-by-side" }, button("shuffle", shuffle), one, undo),
-      controls.element,
+      make(
+        "div",
+        { class: "side-by-side" },
+        button("shuffle", shuffle),
+        one,
+        undo,
+        controls.element,
+      ),
       table.list,
       stripTitle,
       strip.element,
@@ -168,7 +174,9 @@ export function cups({ settings, state, model, say, element, update, complain })
         rows.replaceChildren(
           ...Array.from({ length: many }, (_, i) => {
             const label = way === "now" ? "" : (swaps[i] ?? "+");
-            return row(label, played?.steps[i], (played && truth[i]) || "");
+            const one = row(label, played?.steps[i], (played && truth[i]) || "");
+            if (way === "steps" && swaps[i]) one.append(lanes(swaps[i], played ? all[i] : ""));
+            return one;
           }),
         );
         if (grew) {
@@ -241,6 +249,27 @@ function row(label, step, truth) {
       step ? `${said === "right" ? "✓" : "✗"} ${share(step.p[CUPS.indexOf(step.word)] ?? 0)}` : "",
     ),
   );
+}
+
+/**
+ * The lanes of the cups where two of them cross, and the ball's.
+ * @param {string} swap
+ * @param {string} ball  the cup that it was under; "": not yet to be seen
+ */
+function lanes(swap, ball) {
+  const [a, b] = swap;
+  const drawing = draw("svg", { viewBox: "0 0 5 1", preserveAspectRatio: "none" });
+  drawing.ariaHidden = "true";
+  const paths = CUPS.map((cup, i) => {
+    const to = CUPS.indexOf(cup === a ? b : cup === b ? a : cup);
+    const kind = cup === ball ? "ball" : to === i ? "" : "crosses";
+    return draw("path", {
+      class: kind,
+      d: `M${i + 0.5} 0C${i + 0.5} .35 ${to + 0.5} .65 ${to + 0.5} 1`,
+    });
+  });
+  drawing.append(...paths.sort((one) => (one.classList.contains("ball") ? 1 : -1)));
+  return drawing;
 }
 
 /** @param {Played} played @param {string} end */
