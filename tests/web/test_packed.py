@@ -24,7 +24,7 @@ LIMITS = {  # kB
     "runs": 37,
     "base": 12,
     "flow": 29,  # with each unit of an MLP, and light
-    "deep": 48,  # with what many blocks have, words offered while one types, a block to scale, the whole in small
+    "deep": 48,  # with heads of many blocks, words that are offered, a block to scale
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned
     "scale": 9,
     "card": 12,  # most of it sentences

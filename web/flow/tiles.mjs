@@ -194,8 +194,8 @@ export function faint(tiles, pictures) {
 function inksOf(module) {
   const name = module.slice(module.lastIndexOf(".") + 1);
   if (name === "c_attn") return ["q", "k", "v"];
-  const attends = module.includes(".attn.");
-  return [attends ? (/^[qk]_/.test(name) ? name[0] : "v") : ""];
+  if (!module.includes(".attn.")) return [];
+  return [/^[qk]_/.test(name) ? name[0] : "v"];
 }
 
 /**
@@ -216,7 +216,7 @@ export function bricks({ tiles, named }) {
         ? "think"
         : "gather";
     const foot = own || tile === behind.find((one) => one.block === block);
-    return svg`${foot ? svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>` : nothing}<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(deep ?? DEEP, height))}${inksOf(module).map((ink, i, { length }) => svg`<rect class=${`tile ${ink}`} x=${x + (i * width) / length} y=${y} width=${width / length} height=${height}></rect>`)}</g>
+    return svg`${foot ? svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>` : nothing}<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(deep ?? DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect>${inksOf(module).map((ink, i, { length }) => svg`<rect class=${`ink ${ink}`} x=${x + (i * width) / length} y=${y} width=${width / length} height=${height}></rect>`)}</g>
       ${(own && !deep) || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${label}</text>` : nothing}`;
   });
 }

@@ -940,11 +940,10 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
     assert shown.element.locator(".next[aria-disabled=true]").count() == 6
     assert shown.element.locator(".swap").count() == 0
     shown.element.hover()
-    shown.element.get_by_text("no weights are kept with this pass").wait_for()
-    fills = shown.element.locator(".tile").evaluate_all(
-        "all => all.map((e) => getComputedStyle(e).fill)"
-    )
-    assert set(fills) == {"none"} and shown.element.locator(".flow-zoom").is_hidden()
+    shown.element.get_by_text("No weights are kept with this pass").wait_for()
+    assert shown.element.locator(".tile").count() == 12 * 4 + 2  # plates without numbers
+    assert shown.element.locator(".flow-picture image").count() == 0
+    assert shown.element.locator(".flow-zoom").is_hidden()
     shown.element.locator("p.aloud").evaluate("e => (e.style.display = 'none')")  # says it again
     told = shown.element.inner_text()
     assert told.count("stored here") == 1 and "its stream is not" not in told
@@ -956,6 +955,36 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
     assert shown.element.locator(".step[aria-disabled=true]").count() == 4
     shown.element.locator(".cellbox").first.click(force=True)
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 0.3")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_of_many_blocks_each_head_has_its_light(picture, width):
+    how = {"viewport": {"width": width, "height": 800}, "forced_colors": "active"}
+    shown = picture(query={"run": "3"}, context=how)
+    lamps = shown.element.locator(".lamp[role]")
+    lamps.first.wait_for()
+    assert lamps.count() == 12 * 12
+    told = lamps.evaluate_all("all => all.map((e) => [e.ariaLabel, e.style.cssText])")
+    shares = [float(re.search(r"[.0-9]+(?= of the attention)", label)[0]) for label, _ in told]
+    lit = [float(re.search(r"--lit: ?([.0-9]+)%", style)[1]) for _, style in told]
+    assert lit == pytest.approx([100 * share for share in shares], abs=1)
+    sink = 1 - sum(shares) / len(shares)  # the mean of what rests on the first token
+    note = " ".join(shown.element.locator(".note").all_text_contents())
+    assert float(re.match(r"([.0-9]+) of the attention", note)[1]) == pytest.approx(sink, abs=0.01)
+    assert "= 124.4 M parameters" in note and "c_fc 768 × 3,072" in note
+    assert shown.element.locator(".flow-picture .sink").count() == 12 + 1  # and in its note
+    ground = shown.element.locator(".flow-stage").evaluate(
+        "e => getComputedStyle(e).backgroundColor"
+    )
+    assert ground == "rgb(10, 14, 19)"  # whatever colours are forced
+    texts = shown.element.locator(".flow-picture text:not(.word)")
+    sizes = texts.evaluate_all("all => all.map((e) => parseFloat(getComputedStyle(e).fontSize))")
+    assert min(sizes) >= 9.3  # a long token's name
+    lamps.first.focus()
+    shown.page.keyboard.press("ArrowRight")
+    shown.page.keyboard.press("Enter")
+    crumbs = shown.element.locator(".flow-crumbs")
+    crumbs.get_by_text("head 0.1").wait_for()
 
 
 @pytest.mark.parametrize("width", [390, 1280])
