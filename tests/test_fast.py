@@ -268,9 +268,26 @@ def compiler(missing) -> None:
         missing("torch.compile needs a C++ compiler")
 
 
+@pytest.fixture
+def compile_by(monkeypatch):
+    """A function that lets torch.compile end with a backend. "aot_eager" runs the graph as it is."""
+
+    def choose(backend: str) -> None:
+        torch._dynamo.reset()  # what other tests have compiled
+        if backend != "inductor":
+            compiled = partial(torch.compile, backend=backend, fullgraph=True, dynamic=False)
+            monkeypatch.setattr(torch, "compile", lambda step, **_: compiled(step))
+
+    return choose
+
+
 @pytest.mark.usefixtures("compiler")
-def test_one_compiled_step_serves_every_length_and_any_number_of_texts(model, idx):
-    torch._dynamo.reset()  # what other tests have compiled
+@pytest.mark.parametrize("backend", ["aot_eager", thorough("inductor")])
+def test_one_compiled_step_serves_every_length_and_any_number_of_texts(
+    model, idx, backend, compile_by
+):
+    """When it compiles again is decided before a backend makes C++ of the graph."""
+    compile_by(backend)
     predict = Compiled(model, len(idx))
     settings = {"temperature": 0, "overflow": "crop"}
     for T, n in ((2, 12), (1, 6), (9, 25)):
@@ -322,13 +339,10 @@ def test_a_product_with_words_is_that_of_floats(bits, rows, monkeypatch):
 @pytest.mark.usefixtures("compiler")
 @pytest.mark.parametrize("backend", ["aot_eager", thorough("inductor")])
 def test_a_quantised_model_packed_for_the_compiler_writes_its_text(
-    model, idx, backend, monkeypatch
+    model, idx, backend, compile_by
 ):
     """What is compiled is one graph; whether as C++ or as it is matters little here."""
-    torch._dynamo.reset()
-    if backend != "inductor":
-        compiled = partial(torch.compile, backend=backend, fullgraph=True, dynamic=False)
-        monkeypatch.setattr(torch, "compile", lambda step, **_: compiled(step))
+    compile_by(backend)
     whole = quantize(model)
     packed = pack(whole, for_compiler=True)
     expected = generate(whole, idx[:1, :4], 9, temperature=0)
