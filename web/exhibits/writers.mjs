@@ -8,6 +8,7 @@ import { sensesOf } from "./crane_world.mjs";
 import { beside, fixed, make, quoted } from "./dom.mjs";
 import { glide } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
+import { River } from "./river.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, flag } from "./switchboard.mjs";
 import { dot } from "./vectors.mjs";
@@ -54,6 +55,7 @@ export function writers({ settings, state, model, say }) {
     y: { from: -UP, to: UP },
     height: 268,
   });
+  const river = new River((i) => state.toggle("off", names[i]));
   const meaning = make("span");
   /** @type {Map<string, Float32Array>} */
   const directions = new Map();
@@ -147,6 +149,7 @@ export function writers({ settings, state, model, say }) {
   return {
     nodes: [
       strip.element,
+      river.element,
       beside(
         [lengths.element, controls.element],
         [bars.element, plane.element, make("p", { class: "soft" }, meaning, WHY)],
@@ -193,7 +196,7 @@ export function writers({ settings, state, model, say }) {
       const [high, low] = senses
         ? ["bird verbs", "machine verbs"]
         : [first, second].map(({ name }) => quoted(name));
-      meaning.textContent = `Upward means in favour of ${high} over ${low}. `;
+      meaning.textContent = `Upward, and teal in the stream above, means in favour of ${high} over ${low}. `;
 
       const tokens = model.names(ids);
       strip.set(pieces(ids), { text, chosen: at, cut });
@@ -213,12 +216,19 @@ export function writers({ settings, state, model, say }) {
         };
       });
       const full = Math.max(...long, ...earlier);
+      let so = /** @type {Float32Array} */ (new Float32Array(C));
+      const writes = names.map((name, i) => {
+        so = add([so, now.each[i]], C);
+        const kind = dot(now.each[i], up) >= 0 ? "bird" : "machine";
+        return { name, long: long[i], sum: length(so), kind, off: off.includes(name) };
+      });
       lengths.set(shown, `length of the vector that each writes at ${tokens[at]}`, full);
       const ghosts = off.length ? p : undefined;
       bars.set(nextAfter(text, q, ghosts));
       controls.set();
 
       const [then] = model.best(q, 1);
+      river.set(writes, full, `${then.name} ${share(then.p)}`);
       const [a, b] = [earlier, long].map((row) => row[names.length]);
       const total = earlier.slice(0, -1).reduce((sum, one) => sum + one);
       const plain = (/** @type {number} */ value) => fixed(value, 0);
