@@ -2,7 +2,7 @@
 // but each works on what those before it have written.
 
 import { nextAfter, pieces } from "./answers.mjs";
-import { Bars } from "./bars.mjs";
+import { Bars, share } from "./bars.mjs";
 import { beside, fixed, make } from "./dom.mjs";
 import { lossOf } from "./loading.mjs";
 import { orSuperseded } from "./page_model.mjs";
@@ -37,9 +37,10 @@ export function blocks({ settings, state, model, say }) {
       state.set({ order });
     },
   });
+  const end = make("p", { class: "end" }); // what the stream predicts
   const many = settings.stories.length;
   const loss = new Bars({
-    label: `loss on ${many} new stories (blind guessing: ${fixed(guessing, 2)})`,
+    label: `loss on ${many} new stories (line: blind guessing, ${fixed(guessing, 2)})`,
     rows: 1,
     write: (value) => fixed(value, 2),
   });
@@ -102,7 +103,7 @@ export function blocks({ settings, state, model, say }) {
   return {
     nodes: [
       strip.element,
-      make("div", { class: "stack" }, places.element),
+      make("div", { class: "stack" }, places.element, end),
       beside(
         [
           loss.element,
@@ -142,6 +143,8 @@ export function blocks({ settings, state, model, say }) {
         WIDEST * guessing,
       );
       const shown = nextAfter(text, now.p, before?.p);
+      const [best] = model.best(now.p, 1);
+      end.replaceChildren(make("b", {}, best.name), ` ${share(best.p)}`);
       const last = model.show(ids[ids.length - 1]);
       bars.set(
         shown,
