@@ -55,6 +55,12 @@ const ROOF =
 
 const whole = (/** @type {number} */ value) => Number(value.toPrecision(3)).toLocaleString("en");
 
+/** @param {number} x @param {number} top @returns {[number, number][]} */
+const upright = (x, top) => [
+  [x, SLOWEST],
+  [x, top],
+];
+
 /** @type {import("./exhibit.mjs").Kind} */
 export function cost({ settings, state, say, sentence }) {
   const sizes = /** @type {Record<string, Sizes>} */ (settings.sizes);
@@ -205,7 +211,16 @@ export function cost({ settings, state, say, sentence }) {
     const points = batches.map(
       (one) => /** @type {[number, number]} */ ([one.intensity, one.reached]),
     );
+    const bend = rates.flops / rates.bytes;
+    const below = /** @type {(x: number, name: string) => import("./plot.mjs").Curve} */ (
+      (x, name) => ({ points: [[x, SLOWEST]], kind: "below", name })
+    );
+    const meet = bend > 10 && bend < MANY / 10; // with room for both names
     roof.set([
+      { points: [[FEWEST, SLOWEST], ...roofOf(rates), [MANY, SLOWEST]], kind: "under" },
+      ...(meet ? [{ points: upright(bend, rates.flops), kind: "bend" }] : []),
+      below(1.2 * FEWEST, LIMITS[1]),
+      ...(meet ? [below(MANY / 1.2, LIMITS[2])] : []),
       ...(was && !same ? [{ points: was, kind: "ghost" }] : []),
       { points: roofOf(rates), kind: "roof" },
       { points, kind: "level", dots: true },
@@ -222,7 +237,8 @@ export function cost({ settings, state, say, sentence }) {
   return {
     nodes: [
       sentence,
-      beside([bars.element, lines], [roof.element, make("p", { class: "soft" }, ROOF)]),
+      bars.element,
+      beside([lines, make("p", { class: "soft" }, ROOF)], roof.element),
       what.element,
       where.element,
     ],
@@ -240,6 +256,7 @@ export function cost({ settings, state, say, sentence }) {
           name: id === now.binds ? `${name} ◂\u00a0binds` : name,
           p: now.seconds[id] || 0,
           before: before ? before.seconds[id] || 0 : undefined,
+          mark: id === now.binds ? "binds" : "",
         })),
         undefined,
         full,
