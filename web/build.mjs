@@ -31,8 +31,6 @@ const SCRIPTS = {
 const BUILT = "// Built from web/ by `npm run build`.";
 const LICENCES = {
   gpt2: "SHA-256 from @noble/hashes (MIT, (c) 2022 Paul Miller).",
-  scale:
-    "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
   flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
   offline: "With Workbox (MIT, (c) 2018 Google LLC).",
   reward: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",

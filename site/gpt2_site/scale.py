@@ -1,7 +1,7 @@
 """Sphinx extension: ``to-scale``, models side by side with each matrix in its true area.
 
 The shapes are those of the package's own model, made without memory, and their sum is what
-``flops`` counts; web/scale draws them.
+``flops`` counts; web/scale builds and draws them.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ PLAYED = """async (name) => {
 
 
 def test_a_film_of_two_pictures_plays(browser: Browser, address: str, tmp_path):
-    film = make_films.FILMED["to-scale"]._replace(acts=[(0.04, {"zoom": 3})])
+    film = make_films.FILMED["to-scale"]._replace(acts=[(0.04, {"zoom": 1})])
     page, element = make_films.opened(browser, address, film)
     taken = make_films.pictures(page, element, film, 2)
     assert taken[0] != taken[1]

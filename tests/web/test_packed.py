@@ -26,7 +26,7 @@ LIMITS = {  # kB
     "flow": 29,  # with each unit of an MLP, and light
     "deep": 48,  # with heads of many blocks, words that are offered, a block to scale
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned
-    "scale": 9,
+    "scale": 13,
     "card": 12,  # most of it sentences
     "live": 63,
     "learn": 18,  # the choices, the curve, stories, heads, gradients, ways on, every refusal

@@ -13,7 +13,7 @@ export const SKY = [9, 13, 18];
 export const MIST = [38, 52, 68];
 /** @type {Colour} */
 export const GROUND = [13, 18, 25];
-const REACH = 26; // squares of the ground to each side
+const REACH = 20; // squares of the ground to each side
 const small = [6, 24].map((by) => ({ by, canvas: document.createElement("canvas") }));
 
 /**

@@ -32,9 +32,11 @@ export function labels(world, camera, zoom, measure, values) {
   /** @type {Label[]} */
   const all = [];
   const stands = world.map((one) => bounds(camera, corners(one)));
-  const square = [0.05, 0.7, 0.38]
+  const square = [0.05, 0.7, 0.38, 0.55]
     .map((at) => ruler(camera, at))
-    .find((one) => one && !stands.some((wall) => over(wall, one.box, 2)));
+    .find(
+      (one) => one && inside(one.box, camera) && !stands.some((wall) => over(wall, one.box, 2)),
+    );
   if (square) {
     const [w, h] = measure(square.text, "", "many");
     const [left, top] = [square.right + 10, square.middle - h / 2];
@@ -51,8 +53,11 @@ export function labels(world, camera, zoom, measure, values) {
       });
   }
   const walls = world.map((one) => ({ one, ...bounds(camera, corners(one.core)) }));
-  const small = (/** @type {any} */ wall) => wall.right - wall.left < TINY;
-  const inTurn = [...walls.filter((wall) => !small(wall)).reverse(), ...walls.filter(small)];
+  const [small, large] = [true, false].map((is) => walls.filter((wall) => tiny(wall) === is));
+  const wide = Math.max(0, ...small.map(({ one }) => measure(one.model.name, "", "name")[0]));
+  const right = small.some((wall) => wall.left < wide); // where they have their names
+  if (right) small.reverse();
+  const inTurn = [...large.reverse(), ...small];
   for (const { one, ...wall } of inTurn) {
     if (presence(one, camera) < 0.5) continue;
     const others = walls.filter((other) => other.one !== one && other.whole);
@@ -61,7 +66,7 @@ export function labels(world, camera, zoom, measure, values) {
       ({ one: { nth }, left, right }) => nth > one.nth && (middle < left || middle > right),
     );
     if (others.some((other) => other.one.nth < one.nth && covers(other, wall, camera))) continue;
-    const label = name(one, wall, camera, measure, all, more);
+    const label = name(one, wall, camera, measure, all, more, right, small.length > 1);
     if (label) all.push(label);
   }
   const near = world[Math.max(0, Math.round(zoom))];
@@ -87,7 +92,8 @@ function single(hut, camera, measure, values) {
   const [w, h] = measure(text, more, "name");
   const [x, y] = [(points[4] + points[6]) / 2, (points[5] + points[7]) / 2];
   const top = Math.max(EDGE, y - h - 34);
-  const box = { left: x - w / 2, top, right: x + w / 2, bottom: top + h };
+  const left = Math.max(EDGE, Math.min(camera.width - EDGE - w, x - w / 2));
+  const box = { left, top, right: left + w, bottom: top + h };
   const leader = [x, y, x, box.bottom];
   return { all: [{ key: "one", text, more, kind: "name", box, leader, nth: -1 }], square: points };
 }
@@ -99,9 +105,11 @@ function single(hut, camera, measure, values) {
  * @param {Measure} measure
  * @param {Label[]} all
  * @param {any[]} larger
+ * @param {boolean} flags  names of small ones hang to the right of their lines
+ * @param {boolean} many  several are small
  * @returns {Label | null}
  */
-function name(one, wall, camera, measure, all, larger) {
+function name(one, wall, camera, measure, all, larger, flags, many) {
   const { core } = one;
   const roof = project(camera, core.x + core.w / 2, core.y + core.h, core.z + core.d / 2);
   if (!wall.whole && !roof) return null;
@@ -112,15 +120,12 @@ function name(one, wall, camera, measure, all, larger) {
   const [w, h] = measure(text, more, "name");
   const middle = (left + right) / 2;
   const top = Math.max(wall.top, EDGE + h + 12);
-  const tiny = wall.right - wall.left < TINY;
+  const pin = many && tiny(wall);
   const under = Math.min(top, camera.height - 70);
   /** @type {[string, number][]} */
-  const sides = tiny
-    ? [
-        ["back", middle - w],
-        ["flag", middle],
-      ]
-    : [["", middle - w / 2]];
+  const sides = [["", middle - w / 2]];
+  if (pin) sides.splice(0, 1, ["flag", middle]);
+  if (pin && !flags) sides.unshift(["back", middle - w]);
   const free = (
     /** @type {Box} */ box,
     /** @type {number[]} */ leader,
@@ -133,12 +138,12 @@ function name(one, wall, camera, measure, all, larger) {
     !(strict && larger.some((other) => over(other, box, 6)));
   for (const strict of [true, false]) {
     const most = (strict ? 0.3 : 0.7) * camera.height;
-    for (let up = tiny ? 34 : 14; up < most; up += STEP) {
+    for (let up = pin ? 34 : 14; up < most; up += STEP) {
       for (const [side, at] of sides) {
-        const x = tiny ? at : Math.max(EDGE, Math.min(camera.width - EDGE - w, at));
+        const x = pin ? at : Math.max(EDGE, Math.min(camera.width - EDGE - w, at));
         const box = { left: x, top: under - up - h, right: x + w, bottom: under - up };
         const leader =
-          up > 20 ? [middle, tiny ? wall.top - 1 : top, middle, box.top + (tiny ? 4 : h)] : [];
+          up > 20 ? [middle, pin ? wall.top - 1 : top, middle, box.top + (pin ? 4 : h)] : [];
         if (!free(box, leader, strict)) continue;
         return { key: text, text, more, kind: `name ${side}`.trim(), box, leader, nth: one.nth };
       }
@@ -156,7 +161,7 @@ function name(one, wall, camera, measure, all, larger) {
  */
 function plates(one, camera, measure, all) {
   const roof = one.floors.at(-1) ?? [];
-  for (const plate of [...roof, ...one.floors[0]]) {
+  for (const plate of [...roof, ...one.floors[0]].reverse()) {
     if (plate.kind === "vectors") continue;
     const text = plate.floor < 0 ? plate.name : (plate.name.split(".").at(-1) ?? "");
     const key = `${plate.name} of ${one.model.name}`;
@@ -234,6 +239,11 @@ function ruler(camera, at) {
     bottom: points[1],
   };
   return { points, right, middle: (points[1] + points[5]) / 2, text, box };
+}
+
+/** @param {{left: number, right: number}} wall */
+function tiny({ left, right }) {
+  return right - left < TINY;
 }
 
 /** @param {Box} box @param {Camera} camera */

@@ -1,7 +1,7 @@
 // To scale: models as buildings on one ground, under one camera that goes from a single number to 175
 // billion. A number is everywhere a square of the same size.
 
-import { make } from "../exhibits/dom.mjs";
+import { grouped, make } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
 import { between, bounds, camera, corners, stops } from "./camera.mjs";
 import { faceAt, hands } from "./hands.mjs";
@@ -14,6 +14,7 @@ import { placed } from "./world.mjs";
 
 const FLIGHT = 1200; // milliseconds to another model
 const LEG = 1600; // from one stop to the next, where all are played
+const SLOW = 40; // milliseconds of a picture
 const FIRST = -1; // a single number
 const DEGREE = Math.PI / 180;
 const TILTS = [-30, 60];
@@ -24,6 +25,7 @@ const TURNS = /** @type {Record<string, [number, number]>} */ ({
   ArrowUp: [0, -5],
   ArrowDown: [0, 5],
 });
+const ALIKE = "In every model a number is a square of this size.";
 const HOW =
   "a picture of buildings. Arrow keys turn it, plus and minus zoom, Enter names one matrix after the other";
 
@@ -37,6 +39,7 @@ export function scale({ settings, state, say, element }) {
   state.declare("tilt", 0, { min: TILTS[0], max: TILTS[1] });
   let at = 0; // what is shown: that of the state, or on the way to it
   let frame = 0; // of a flight
+  let quick = false; // without what takes time, while the camera flies
   let asked = 0; // a picture for the next frame
   let hand = { turn: 0, tilt: 0 }; // degrees
   let size = { width: 0, height: 0 };
@@ -98,7 +101,10 @@ export function scale({ settings, state, say, element }) {
     stop();
     if (still()) return to(end);
     const [from, began] = [at, performance.now()];
+    let before = began;
     const tick = (/** @type {number} */ now) => {
+      quick ||= now - before > SLOW && before > began;
+      before = now;
       const share = Math.min(1, Math.max(0, (now - began) / time));
       if (share === 1 || !element.isConnected) return to(end);
       at = from + pace(share) * (end - from);
@@ -214,7 +220,15 @@ export function scale({ settings, state, say, element }) {
     fit();
     const turned = { turn: hand.turn * DEGREE, tilt: hand.tilt * DEGREE };
     const eye = camera(between(rests, at), turned, size);
-    scene = { world, camera: eye, look, chosen, values: settings.values, plain: plain() };
+    scene = {
+      world,
+      camera: eye,
+      look,
+      chosen,
+      values: settings.values,
+      plain: plain(),
+      quick: quick && frame > 0,
+    };
     shown = paint(context, scene);
     over.write(labels(world, eye, at, measure, settings.values));
     const { name } = near().model;
@@ -242,7 +256,9 @@ export function scale({ settings, state, say, element }) {
         hand = { turn: state.get("turn"), tilt: state.get("tilt") };
         show();
       }
-      say(models[Math.max(0, Math.round(state.get("zoom")))].says);
+      const zoom = state.get("zoom");
+      const { says, name, numbers } = models[Math.max(0, Math.round(zoom))];
+      say(zoom < -0.6 ? `One of the ${grouped(numbers)} numbers of ${name}. ${ALIKE}` : says);
     },
     table: () => settings.table,
   };

@@ -30,7 +30,7 @@ export function lookOf(element) {
 
 /**
  * @typedef {{world: Building[], camera: Camera, look: Look, chosen: Plate | null, values?: number[][],
- *   plain: [string, string] | null}} Scene  plain: the colours of faces and of their outlines, where
+ *   plain: [string, string] | null, quick?: boolean}} Scene  plain: the colours of faces and of their outlines, where
  *   no light is shown
  */
 
@@ -62,12 +62,13 @@ export function paint(context, scene) {
     context.globalAlpha = plain ? 1 : alpha;
     context.fillStyle = plain?.[0] ?? lit(context, points, fill);
     context.fill();
-    context.strokeStyle = plain?.[1] ?? (edge || fill);
-    context.lineWidth = edge && !plain ? 1 : 0.6;
+    if (!plain && !edge) continue;
+    context.strokeStyle = plain?.[1] ?? edge ?? fill;
+    context.lineWidth = plain ? 0.6 : 1;
     context.stroke();
   }
   context.globalAlpha = 1;
-  if (!plain) bloom(context);
+  if (!plain && !scene.quick) bloom(context);
   if (!plain) letters(context, written);
   return all;
 }

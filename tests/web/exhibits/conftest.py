@@ -53,6 +53,7 @@ BUNDLED = (
         "page",
         "runs/worker",
         "runs/workers",
+        "scale/world",
         "storage",
         "worker",
     ),

@@ -1,8 +1,12 @@
-"""Models to scale: areas are the numbers of the package's models, and one camera shows them."""
+"""Models to scale: the page is told of the package's models, and one camera shows them.
+
+web/test/scale.test.mjs has what is drawn: areas before and after the camera, and labels.
+"""
 
 from __future__ import annotations
 
 import re
+from math import prod
 
 import pytest
 
@@ -11,63 +15,92 @@ from gpt2_site import scale
 
 pytestmark = pytest.mark.browser
 LAST = len(scale.MODELS) - 1
-AREAS = """model => [...model.querySelectorAll("rect")].map((rect) => {
-  const { width, height } = rect.getBBox();
-  return [rect.querySelector("title").textContent, width * height];
+STOPS = (-1, *range(LAST + 1))
+PLATES = """async (_, models) => {
+  const { placed } = await import("/web/scale/world.mjs");
+  return placed(models).map(({ model, floors }) =>
+    floors.flat().map(({ w, d, numbers, name, shape, floor }) => [w * d, numbers, name, shape, floor]),
+  );
+}"""
+BOXES = """(element) => [...element.querySelectorAll(".scale-names span:not(.gone)")].map((one) => {
+  const { left, right, top, bottom } = one.getBoundingClientRect();
+  const size = Math.min(...[...one.children].map((e) => parseFloat(getComputedStyle(e).fontSize)));
+  return [one.textContent, left, right, top, bottom, size, one.scrollWidth <= one.clientWidth];
 })"""
+# Of a strip through the middle of the canvas: how many points are drawn, and have a colour.
+DRAWN = """(element) => {
+  const canvas = element.querySelector("canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, canvas.height / 2, canvas.width, 1);
+  const points = Array.from({ length: canvas.width }, (_, i) => data.slice(4 * i, 4 * i + 4));
+  const drawn = points.filter(([, , , a]) => a);
+  return [drawn.length, drawn.filter(([r, , b]) => Math.abs(r - b) > 24).length];
+}"""
+POLYGONS = "(element) => element.querySelector('canvas').drawing().querySelectorAll('polygon').length"
 
 
 @pytest.fixture
 def shown(exhibit):
-    def show(**more):
-        return exhibit("scale", context={"reduced_motion": "reduce"}, **scale.settings(), **more)
+    def show(context=None, **more):
+        context = {"reduced_motion": "reduce"} | (context or {})
+        return exhibit("scale", context=context, **scale.settings() | more)
 
     return show
 
 
 def test_every_matrix_has_the_area_of_its_numbers(shown):
     shown = shown()
-    for nth, (name, config) in enumerate(scale.MODELS.items()):
-        areas = shown.element.locator(".model").nth(nth).evaluate(AREAS)
-        assert len(areas) == 5 * config.n_layer + 3
-        assert sum(area for _, area in areas) == pytest.approx(flops.num_parameters(config), 1e-4)
-        for told, area in areas:
-            shape = re.search(r"([\d,]+) (?:× ([\d,]+)|numbers)$", told)
-            sides = [int(side.replace(",", "")) for side in shape.groups() if side]
-            assert area == pytest.approx(sides[0] * (sides[1:] or [1])[0], 1e-3), told
-            assert told.startswith(name)
+    models = scale.settings()["models"]
+    buildings = shown.element.evaluate(PLATES, models)
+    for (_, config), plates in zip(scale.MODELS.items(), buildings, strict=True):
+        assert len(plates) == 5 * config.n_layer + 3
+        assert sum(area for area, *_ in plates) == pytest.approx(flops.num_parameters(config))
+        for area, numbers, name, told, _ in plates:
+            sides = [int(side.replace(",", "")) for side in re.findall(r"[\d,]+", told)]
+            assert area == pytest.approx(prod(sides)) and numbers == prod(sides), name
 
 
-def test_the_shapes_are_those_of_the_crane_itself(shown):
+def test_the_shapes_and_values_are_those_of_the_crane_itself(shown):
+    crane = GPT2.from_pretrained("crane")
     told = {
         f"{s[0]:,} × {s[1]:,}"
         for s in (p.shape for p in GPT2(GPT2Config.preset("crane")).parameters())
         if len(s) == 2
     }
-    titles = shown().element.locator(".model >> nth=0").locator("title").all_text_contents()
-    drawn = [title.rpartition(": ")[2].split(", ", 1)[1] for title in titles]
-    assert {shape for shape in drawn if "×" in shape} == told
+    one = shown(zoom=-1)
+    models = scale.settings()["models"]
+    plates = one.element.evaluate(PLATES, models)[0]
+    assert {shape for *_, shape, _ in plates if "×" in shape} == told
+    label = one.element.locator(".scale-names .name").inner_text()
+    block, row, column, value = re.search(
+        r"h\.(\d) attn\.c_attn\[(\d+), (\d+)\] = (\S+)", label
+    ).groups()
+    weight = crane.transformer.h[int(block)].attn.c_attn.weight[int(row), int(column)].item()
+    assert float(value.replace("−", "-")) == pytest.approx(weight, abs=6e-5)
+    assert one.sentence.startswith("One of the 742,528 numbers of the crane")
 
 
-@pytest.mark.thorough
-def test_a_square_pixel_is_what_the_line_says(shown):
-    """On the screen, at both ends."""
-    for zoom in (0, LAST):
-        one = shown(zoom=zoom)
-        box = one.element.locator(".model >> nth=0").bounding_box()
-        pixels = box["width"] * box["height"]
-        line = one.element.locator(".scale-line").inner_text()
-        here, covered = re.search(r"is ([\d,.]+) .*covers ([\d.]+)( thousand)?", line).group(1, 2)
-        thousand = 1000 if "thousand" in line else 1
-        numbers = flops.num_parameters(scale.MODELS["the crane"])
-        assert pixels == pytest.approx(float(covered) * thousand, rel=0.02)
-        if zoom:
-            assert numbers / pixels == pytest.approx(float(here.replace(",", "")), rel=0.05)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_names_can_be_read_and_none_lies_over_another(shown, width):
+    one = shown({"viewport": {"width": width, "height": 844}})
+    for zoom in STOPS:
+        one.set(zoom=zoom)
+        one.rest()
+        boxes = one.element.evaluate(BOXES)
+        assert boxes
+        left, top, right, bottom = one.element.locator(".scale-stage").evaluate(
+            "(e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }"
+        )
+        for i, (text, x, u, y, v, size, fits) in enumerate(boxes):
+            assert size >= 12 and fits, text
+            assert left <= x and u <= right and top <= y and v <= bottom, text
+            for other, ox, ou, oy, ov, *_ in boxes[i + 1 :]:
+                assert u <= ox or ou <= x or v <= oy or ov <= y, (zoom, text, other)
 
 
 def test_slider_buttons_and_keys_go_from_model_to_model(shown):
     one = shown()
     slider = one.element.get_by_role("slider")
+    assert slider.input_value() == str(LAST)
     one.element.get_by_role("button", name="GPT-2 XL").click()
     assert one.sentence.startswith("GPT-2 XL: 1,557,611,200 numbers in 48 blocks")
     assert slider.input_value() == "2"
@@ -75,17 +108,64 @@ def test_slider_buttons_and_keys_go_from_model_to_model(shown):
     assert "football" in one.sentence and slider.input_value() == str(LAST)
     one.press("+", "+", "+")
     assert one.sentence.startswith("The crane: 742,528") and slider.input_value() == "0"
+    one.press("+")
+    assert slider.input_value() == "-1"
     one.slide("zoom", 1.5)
     assert one.query == "?zoom=1.5"
+    one.element.get_by_role("button", name="further away").click()
+    assert slider.input_value() == "2"
     table = one.table()
     assert table["GPT-3"][2] == "174,604,259,328" and len(table) == len(scale.MODELS)
+
+
+def test_the_picture_turns_and_names_what_is_pointed_at(shown):
+    one = shown(zoom=1)
+    stage = one.element.locator(".scale-stage")
+    before = one.element.locator("canvas").screenshot()
+    box = stage.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    one.drag((x, y), (x + 100, y + 10))
+    assert one.query == "?turn=30&tilt=2"
+    assert one.element.locator("canvas").screenshot() != before
+    stage.focus()
+    one.press("ArrowLeft", "ArrowUp")
+    assert one.query == "?turn=20&tilt=-3"
+    told = one.element.locator(".scale-told")
+    one.press("Enter")
+    assert told.inner_text() == (
+        "GPT-2 124M: h.11 attn.c_attn, 2,304 × 768, 1.77 million parameters"
+    )
+    one.press("Enter", "Enter")
+    assert "h.11 mlp.c_fc, 3,072 × 768, 2.36 million" in told.inner_text()
+    one.press("Escape")
+    assert told.inner_text() == ""
+    one.page.mouse.move(x, y)
+    one.page.wait_for_function("document.querySelector('.scale-told').textContent !== ''")
+    assert told.inner_text().startswith("GPT-2 124M: ")
+    one.element.get_by_role("button", name="reset").click()
+    assert one.query == ""
+
+
+def test_it_is_there_in_other_colours_and_can_be_taken_along(shown):
+    one = shown(zoom=2)
+    drawn, coloured = one.element.evaluate(DRAWN)
+    assert drawn > 900 and coloured > 100
+    assert 500 < one.element.evaluate(POLYGONS) < 2500
+    for other in ({"forced_colors": "active"}, {"forced_colors": "none", "media": "print"}):
+        one.page.emulate_media(**other)
+        one.page.wait_for_timeout(100)
+        drawn, coloured = one.element.evaluate(DRAWN)
+        assert 100 < drawn < 900 and coloured == 0, "faces with outlines, and no ground"
+    one.page.emulate_media(media="screen")
 
 
 @pytest.mark.thorough
 def test_play_moves_without_a_jump_and_ends_at_the_largest(exhibit):
     one = exhibit("scale", context={"clock": True}, **scale.settings())
     one.element.get_by_role("button", name="play").click()
+    one.page.clock.run_for(20)
     values = [float(one.element.get_by_role("slider").input_value())]
+    assert values[0] < -0.5
     while one.element.get_by_role("button", name="stop").count():
         one.page.clock.run_for(200)
         values.append(float(one.element.get_by_role("slider").input_value()))
