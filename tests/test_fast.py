@@ -270,7 +270,7 @@ def compiler(missing) -> None:
 
 @pytest.fixture
 def compile_by(monkeypatch):
-    """A function that lets torch.compile end with a backend. "aot_eager" runs the graph as it is."""
+    """A function that chooses what torch.compile ends with; "aot_eager" runs the graph as it is."""
 
     def choose(backend: str) -> None:
         torch._dynamo.reset()  # what other tests have compiled
@@ -338,9 +338,7 @@ def test_a_product_with_words_is_that_of_floats(bits, rows, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
 @pytest.mark.parametrize("backend", ["aot_eager", thorough("inductor")])
-def test_a_quantised_model_packed_for_the_compiler_writes_its_text(
-    model, idx, backend, compile_by
-):
+def test_a_quantised_model_packed_for_the_compiler_writes_its_text(model, idx, backend, compile_by):
     """What is compiled is one graph; whether as C++ or as it is matters little here."""
     compile_by(backend)
     whole = quantize(model)
