@@ -44,12 +44,20 @@ def often(page: str) -> bool:
     return "/practice/" not in page or page.endswith(("tokens", "heads", "cache", "thought"))
 
 
+def in_both_themes() -> list[tuple[str, str]]:
+    return [(page, theme) for page in pages_of_the_book() for theme in ("light", "dark")]
+
+
+def looked_at() -> list[tuple[str, str]]:
+    """What make test looks at: every second page, and half of these in the dark."""
+    both = enumerate(in_both_themes())
+    return [case for number, case in both if often(case[0]) and number % 8 in (0, 5)]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if {"page_name", "theme"} <= set(metafunc.fixturenames):
-        # make test looks at every second page, at half of these in the dark
-        both = [(page, theme) for page in pages_of_the_book() for theme in ("light", "dark")]
-        now = [often(page) and number % 8 in (0, 5) for number, (page, _) in enumerate(both)]
-        listed = [case if soon else thorough(*case) for case, soon in zip(both, now)]
+        now = looked_at()
+        listed = [case if case in now else thorough(*case) for case in in_both_themes()]
         metafunc.parametrize("page_name, theme", listed, scope="session")
     elif "page_name" in metafunc.fixturenames:
         listed = [page if often(page) else thorough(page) for page in pages_of_the_book()]
