@@ -1,5 +1,7 @@
 """Does the future leak?"""
 
+from functools import cache
+
 import torch
 from torch.nn import functional as F
 
@@ -163,7 +165,9 @@ def lowered(idx):
     return logits
 
 
+@cache
 def broken_model(name):
+    """The museum's model with a bug, made once: the cases are asked for many times."""
     from gpt2_edu.analysis import bugs, museum
 
     model = museum.untrained_model()
