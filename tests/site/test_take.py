@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from tests.site.waiting import until
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 SVG = "{http://www.w3.org/2000/svg}"
@@ -90,7 +91,7 @@ def test_a_saved_figure_stands_alone_and_shows_the_same_text(page, tmp_path):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-@pytest.mark.parametrize("path", ["notebooks/06_heads", "book/model", "book/scale"])
+@pytest.mark.parametrize("path", ["notebooks/06_heads", "book/model", thorough("book/scale")])
 def test_a_saved_exhibit_shows_what_it_shows_now(opened, tmp_path, path):
     page = opened(f"{path}.html", color_scheme="light")
     exhibit = page.locator(".g2-live").first

@@ -107,7 +107,7 @@ ODD = """async (text) => {
 }"""
 
 
-SOON = [thorough(*key) if number % 2 else key for number, key in enumerate(KEYS)]
+SOON = [thorough(*key) if number % 3 else key for number, key in enumerate(KEYS)]
 
 
 @pytest.mark.parametrize(("kind", "part", "keys", "query"), SOON, ids=[key[0] for key in KEYS])
@@ -128,7 +128,7 @@ def among(kinds: set[str]) -> list[Any]:
     return [kind if kind in kinds else thorough(kind) for kind in SETTINGS]
 
 
-@pytest.mark.parametrize("kind", among({"crane", "heads", "museum", "order", "valley"}))
+@pytest.mark.parametrize("kind", among({"crane", "heads", "order", "valley"}))
 def test_an_odd_address_is_taken_as_far_as_it_makes_sense(kind_of, kind):
     shown = kind_of(kind)
     odd = shown.page.evaluate(ODD, "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 12)
@@ -194,7 +194,7 @@ UNDER = """(exhibit) => {
 }"""
 
 
-@pytest.mark.parametrize("kind", ["cost", "flow", "museum", "sampling"])
+@pytest.mark.parametrize("kind", ["cost", "flow", thorough("museum"), thorough("sampling")])
 def test_what_sticks_on_a_phone_covers_nothing_that_comes_before_it(exhibit, kind):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
     settings = {"text": MARSH, "chips": [CITY], **SETTINGS.get(kind, {})}

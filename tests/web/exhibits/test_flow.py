@@ -637,7 +637,7 @@ def test_in_place_of_an_unknown_word_likely_ones_are_offered(picture, crane):
         assert begins and shares[begins[0]] >= 0.01, word
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, thorough(1280)])
 def test_before_numbers_that_mean_little_it_is_said_so(picture, width):
     shown = picture(context={"viewport": {"width": width, "height": 800}})
     field = shown.element.locator(".flow-field input")
@@ -957,7 +957,7 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 0.3")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, thorough(390)])
 def test_of_many_blocks_each_head_has_its_light(picture, width):
     how = {"viewport": {"width": width, "height": 800}, "forced_colors": "active"}
     shown = picture(query={"run": "3"}, context=how)
@@ -987,7 +987,7 @@ def test_of_many_blocks_each_head_has_its_light(picture, width):
     crumbs.get_by_text("head 0.1").wait_for()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, thorough(1280)])
 def test_an_unknown_word_moves_nothing_and_a_known_text_is_offered(picture, width):
     shown = picture(context={"viewport": {"width": width, "height": 844}})
     top = "e => e.querySelector('.flow-picture').getBoundingClientRect().top"

@@ -233,7 +233,7 @@ def test_a_phone_has_the_way_back_in_words(picture):
     )
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("size", [thorough((1280, 800)), (390, 844)])
 def test_an_opened_block_is_played_where_it_is_seen(picture, size):
     """Below a block that is higher than the window the button stays, and Space plays."""
     view = dict(zip(("width", "height"), size, strict=True))

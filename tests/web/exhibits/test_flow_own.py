@@ -67,7 +67,7 @@ def test_writing_on_at_once_continues_the_example_that_was_chosen(exhibit):
     assert text_of(shown).startswith("In the city, the crane lifted")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, thorough(390)])
 def test_the_old_picture_stays_until_another_model_has_its_own(exhibit, width):
     context = {"viewport": {"width": width, "height": 844}}
     shown = exhibit("flow", **one_pass.settings(), context=context)
@@ -99,7 +99,7 @@ def test_the_old_picture_stays_until_another_model_has_its_own(exhibit, width):
     assert shown.element.locator(".flow-stage").evaluate("e => e.style.minHeight") == ""
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, thorough(1280)])
 def test_long_words_do_not_run_into_each_other(exhibit, width):
     context = {"viewport": {"width": width, "height": 844}}
     shown = exhibit("flow", **one_pass.settings(), query={"off": "1.0"}, context=context)
