@@ -183,6 +183,7 @@ def leaves(x, gamma, beta, eps=1e-5):
         (..., "Not yet"),
     ],
 )
+@pytest.mark.usefixtures("no_search")
 def test_whatever_is_wrong_is_said_in_a_sentence(capsys, answer, words):
     assert re.search(words, told(capsys, "layer_norm", answer))
 
