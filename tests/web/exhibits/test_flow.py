@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -31,6 +32,16 @@ def picture(exhibit):
     return show
 
 
+@pytest.fixture
+def still(picture):
+    """The picture of a reader who wants no motion: the same, and nothing is painted in between."""
+
+    def show(context: dict[str, Any] | None = None, **more):
+        return picture(context={"reduced_motion": "reduce"} | (context or {}), **more)
+
+    return show
+
+
 def lanes(shown) -> list[str]:
     return shown.ready().element.locator(".token .name").all_text_contents()
 
@@ -46,9 +57,9 @@ def lanes(shown) -> list[str]:
     ],
     ids=["nothing", "right to left", "markup", "wide", "middle", "narrow"],
 )
-def test_any_text_is_drawn(picture, text, count, width):
+def test_any_text_is_drawn(still, text, count, width):
     viewport = {"viewport": {"width": width, "height": 900}}
-    shown = picture(query={"text": text}, context=viewport) if text else picture(context=viewport)
+    shown = still(query={"text": text}, context=viewport) if text else still(context=viewport)
     if not text:
         shown.element.locator("input[type=text]").fill("")
     shown.stands()
@@ -71,8 +82,8 @@ def test_any_text_is_drawn(picture, text, count, width):
     ],
     ids=["one token", "not in Crane World", "128 tokens"],
 )
-def test_any_text_is_drawn_at_every_level(picture, text):
-    shown = picture(context={"viewport": {"width": 390, "height": 900}})
+def test_any_text_is_drawn_at_every_level(still, text):
+    shown = still(context={"viewport": {"width": 390, "height": 900}})
     shown.element.evaluate("(element, text) => element.state.set({ text })", text)
     shown.stands()
     if text and text != LONG:
@@ -91,10 +102,10 @@ def test_any_text_is_drawn_at_every_level(picture, text):
     ],
     ids=["least", "many heads", "many blocks"],
 )
-def test_models_of_other_sizes_are_drawn(picture, tmp_path, sizes):
+def test_models_of_other_sizes_are_drawn(still, tmp_path, sizes):
     path = tmp_path / "mine.safetensors"
     save_for_page(GPT2(GPT2Config(vocab_size=270, **sizes)), TOKENIZER, path)
-    shown = picture()
+    shown = still()
     choose(shown, path)
     assert shown.ready().element.locator(".room").count() == sizes["n_layer"] + 2
     places = (
@@ -115,7 +126,7 @@ def test_models_of_other_sizes_are_drawn(picture, tmp_path, sizes):
         shown.stands()
 
 
-def test_a_llama_is_drawn_with_pythons_numbers(picture, tmp_path):
+def test_a_llama_is_drawn_with_pythons_numbers(still, tmp_path):
     torch.manual_seed(3)
     sizes = {"n_layer": 2, "n_head": 4, "n_kv_head": 2, "n_embd": 24, "n_inner": 40}
     model = Llama(LlamaConfig(vocab_size=270, block_size=40, head_size=6, **sizes)).eval()
@@ -127,7 +138,7 @@ def test_a_llama_is_drawn_with_pythons_numbers(picture, tmp_path):
     ids = torch.tensor([[TOKENIZER.eot_token, *TOKENIZER.encode_ordinary(TEXT)]])
     with trace(model) as tape, torch.no_grad():
         share, best = model(ids)[0][0, -1].softmax(-1).max(-1)
-    shown = picture()
+    shown = still()
     choose(shown, path)
     bar = shown.ready().element.locator(".next").first
     name = TOKENIZER.decode([int(best)])
@@ -416,9 +427,9 @@ def test_an_output_under_the_pointer_is_shown_until_it_leaves(picture):
 
 
 @pytest.mark.parametrize("width", [1280, thorough(390)])
-def test_layernorm_is_spelled_out_for_one_number(picture, crane, width):
+def test_layernorm_is_spelled_out_for_one_number(still, crane, width):
     viewport = {"viewport": {"width": width, "height": 900}}
-    shown = picture(query={"place": "1"}, context=viewport)
+    shown = still(query={"place": "1"}, context=viewport)
     dial = shown.element.get_by_role("button", name="LayerNorm ln_2: open it")
     if width < 640:
         dial.click()
@@ -543,14 +554,14 @@ def test_a_unit_shows_which_tokens_it_pushes(picture, crane):
     assert found == expected
 
 
-def test_a_share_is_set_by_hand_and_all_that_follows_is_computed(picture, crane):
+def test_a_share_is_set_by_hand_and_all_that_follows_is_computed(still, crane):
     def without(weights):
         weights[0, 0, 6, 3] = 0.1
         return weights
 
     edits = {"transformer.h.1.attn.weights": without}
     expected = crane.next(crane.trace(TEXT, edits)["logits"])
-    shown = picture(query={"place": "1.0.6.3"})
+    shown = still(query={"place": "1.0.6.3"})
     slider = shown.element.get_by_role("slider", name="set what ␣crane takes from ␣marsh")
     assert shown.ready().element.get_by_role("button", name="undo").count() == 0
     slider.evaluate("(e) => { e.value = 0.1; e.dispatchEvent(new Event('input')); }")
@@ -566,8 +577,8 @@ def test_a_share_is_set_by_hand_and_all_that_follows_is_computed(picture, crane)
     assert shown.element.locator(".by-hand").count() == 0
 
 
-def test_a_token_is_exchanged_in_its_lane(picture):
-    shown = picture()
+def test_a_token_is_exchanged_in_its_lane(still):
+    shown = still()
     token = shown.element.locator(".token").nth(3)
     token.click()
     shown.ready()
@@ -592,8 +603,8 @@ def test_a_token_is_exchanged_in_its_lane(picture):
     assert "lifted" in shown.sentence
 
 
-def test_words_are_offered_while_one_types_and_for_an_unknown_one(picture, crane):
-    shown = picture()
+def test_words_are_offered_while_one_types_and_for_an_unknown_one(still, crane):
+    shown = still()
     field = shown.element.locator(".flow-field input")
     field.fill("In the")
     field.press_sequentially(" m")
@@ -617,9 +628,9 @@ def test_words_are_offered_while_one_types_and_for_an_unknown_one(picture, crane
     assert offers.count() == 0
 
 
-def test_in_place_of_an_unknown_word_likely_ones_are_offered(picture, crane):
+def test_in_place_of_an_unknown_word_likely_ones_are_offered(still, crane):
     """Those that the model expects there, not those that are spelled alike."""
-    shown = picture()
+    shown = still()
     field = shown.element.locator(".flow-field input")
     field.fill("In the mrash, the crane")
     shown.element.get_by_text("instead of “mrash”").wait_for()
@@ -638,8 +649,8 @@ def test_in_place_of_an_unknown_word_likely_ones_are_offered(picture, crane):
 
 
 @pytest.mark.parametrize("width", [390, thorough(1280)])
-def test_before_numbers_that_mean_little_it_is_said_so(picture, width):
-    shown = picture(context={"viewport": {"width": width, "height": 800}})
+def test_before_numbers_that_mean_little_it_is_said_so(still, width):
+    shown = still(context={"viewport": {"width": width, "height": 800}})
     field = shown.element.locator(".flow-field input")
     field.fill("The capital of France is")
     said = "Crane World has never read “capital” and 1 more."
@@ -667,8 +678,8 @@ def test_before_numbers_that_mean_little_it_is_said_so(picture, width):
     assert shown.element.locator(".flow-who").inner_text().endswith("use GPT-2")
 
 
-def test_two_texts_are_compared_in_one_picture_and_dice_exchange_a_word(picture):
-    shown = picture()
+def test_two_texts_are_compared_in_one_picture_and_dice_exchange_a_word(still):
+    shown = still()
     shown.element.hover()  # what compares comes when somebody is near
     shown.element.get_by_role("group", name="comparison").get_by_role(
         "button", name="In the city, the crane"
@@ -706,9 +717,9 @@ def test_the_dart_has_knobs(picture, crane):
     assert lanes(shown)[-1] == "␣ate"
 
 
-def test_a_bug_of_the_museum_is_met(picture, crane):
+def test_a_bug_of_the_museum_is_met(still, crane):
     expected = crane.next(crane.trace(TEXT, {"pos_emb": torch.zeros_like})["logits"])
-    shown = picture()
+    shown = still()
     shown.element.hover()
     shown.element.get_by_text("Sampling, bugs").click()
     shown.element.get_by_label("a bug of chapter 19").select_option("positions forgotten")
@@ -800,9 +811,9 @@ def test_the_first_head_that_is_opened_shows_what_it_does(picture):
 
 
 @pytest.mark.parametrize("width", [1280, thorough(390)])
-def test_every_matrix_stands_below_the_whole_and_opens(picture, crane, width):
+def test_every_matrix_stands_below_the_whole_and_opens(still, crane, width):
     viewport = {"viewport": {"width": width, "height": 900}}
-    shown = picture(context=viewport)
+    shown = still(context=viewport)
     assert shown.element.locator(".tile").count() == 3 * 4 + 1
     shown.element.hover()
     images = shown.element.locator(".flow-picture image")
@@ -905,9 +916,9 @@ def test_a_head_under_the_pointer_lights_its_ribbons(picture):
     assert shown.element.locator("[data-lit]").count() == 0
 
 
-def test_a_cut_is_told_as_before_and_after(picture, crane):
+def test_a_cut_is_told_as_before_and_after(still, crane):
     with_all = crane.next(crane.trace(TEXT)["logits"])["␣ate"]
-    shown = picture(query={"off": "1.0 1.2"})
+    shown = still(query={"off": "1.0 1.2"})
     bar = shown.element.locator(".next").first
     before, now = (bar.locator(".p").text_content() or "").split(" → ")
     assert before == f"{with_all:.2f}"
