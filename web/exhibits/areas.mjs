@@ -79,5 +79,5 @@ export class Areas {
  * @param {...number} sizes  x, y, width, height
  */
 function size(rect, ...sizes) {
-  ["x", "y", "width", "height"].forEach((name, i) => rect.style.setProperty(name, `${sizes[i]}px`));
+  ["x", "y", "width", "height"].forEach((name, i) => rect.setAttribute(name, String(sizes[i])));
 }
