@@ -80,7 +80,13 @@ export function cache({ settings, state, model, say, sentence: said }) {
     const paths = ["rest", "", "last", "first"].map((kind) => draw("path", { class: kind }));
     const area = draw("svg", { class: "area", role: "img", preserveAspectRatio: "none" });
     area.append(...paths);
-    const figure = make("div", {}, make("h4", {}, name), make("p", {}, ...counts), area);
+    const figure = make(
+      "div",
+      {},
+      make("p", { class: "way" }, name),
+      make("p", {}, ...counts),
+      area,
+    );
     return { name, cells, text, wrong, line, figure, area, paths };
   });
   const key = WORK.map(([mark, text]) => make("span", { class: mark }, make("i"), text));

@@ -19,8 +19,8 @@ export class RoundedRow {
       now: make("i"),
       was: make("s"),
     }));
-    const items = this.columns.map(({ off, now, was }) => make("li", {}, now, off, was));
-    this.list = make("ol", { role: "img" }, ...items);
+    const items = this.columns.map(({ off, now, was }) => make("span", {}, now, off, was));
+    this.list = make("div", { role: "img" }, ...items);
     this.element = make("div", { class: "rounded" }, this.title, this.values, this.list);
   }
 
