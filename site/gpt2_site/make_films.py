@@ -129,7 +129,7 @@ def still(browser: Browser, address: str) -> None:
     page, element = opened(browser, address, Film(FLOW, 0, [], SOCIAL), scale=2)
     element.dispatch_event("pointerenter")  # then the weights come, which the picture shows
     made = "() => ((all) => all.length && all.every((one) => one.hasAttribute('href')))"
-    made += "([...document.querySelectorAll('.flow-picture image')])"
+    made += "([...document.querySelectorAll('.flow-picture.sharp image')])"
     while not page.evaluate(made):
         page.clock.run_for(100)
         page.wait_for_timeout(100)

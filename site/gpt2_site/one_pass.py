@@ -81,7 +81,7 @@ def element(**more: Any) -> str:
 
 
 def boxes() -> list[str]:
-    """Every matrix of a block as one picture, block by block, and the table of tokens."""
+    """Every matrix of a block as one picture, block by block, and the two tables."""
     body = crane().transformer
     pictures = []
     for h in body.h:
@@ -90,7 +90,8 @@ def boxes() -> list[str]:
         first = [_inked(weight, role) for role, weight in attention]
         lines = [torch.hstack(first), _inked(h.mlp.c_fc.weight.detach(), "plain")]
         pictures.append(torch.vstack([*lines, _inked(h.mlp.c_proj.weight.detach().T, "plain")]))
-    return [png(picture) for picture in [*pictures, _inked(body.wte.weight.detach(), "plain")]]
+    tables = [_inked(table.weight.detach(), "plain") for table in (body.wte, body.wpe)]
+    return [png(picture) for picture in [*pictures, *tables]]
 
 
 def _inked(weight: Tensor, role: str) -> Tensor:

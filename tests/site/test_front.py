@@ -83,7 +83,7 @@ def test_the_boxes_hold_the_models_weights_before_it_is_there(soup):
         Image.open(BytesIO(base64.b64decode(one.partition(",")[2]))).convert("RGBA")
         for one in shown
     ]
-    assert [image.size for image in images] == [(64, 48)] * 3 + [(128, 16)]
+    assert [image.size for image in images] == [(64, 48)] * 3 + [(128, 16), (16, 16)]
     block, plain, minus = body.h[1], (0x8F, 0xB0, 0xD8), (0x8A, 0x80, 0x72)
     blue, green = (0x66, 0xAB, 0xDD), (0x43, 0xB8, 0x92)
     q, v = (block.attn.c_attn.weight[n : n + 128] for n in (0, 256))
@@ -95,7 +95,8 @@ def test_the_boxes_hold_the_models_weights_before_it_is_there(soup):
         (block.mlp.c_proj.weight.T, (0, 32), plain),
     ]
     every = [(images[1], *place) for place in places]
-    for image, weight, (x, y), ink in [*every, (images[3], body.wte.weight, (0, 0), plain)]:
+    tables = [(images[3 + n], (body.wte, body.wpe)[n].weight, (0, 0), plain) for n in (0, 1)]
+    for image, weight, (x, y), ink in [*every, *tables]:
         full = 2.5 * weight.square().mean().sqrt()
         for output, source in ((0, 0), (5, 9), (11, 3)):
             value = weight[8 * output, 8 * source]

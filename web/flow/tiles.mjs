@@ -178,14 +178,16 @@ export function sides(box, deep) {
 }
 
 /**
- * Their weights in few pixels, until they come: a picture for each block, and one for the last table.
+ * Their weights in few pixels, until they come: a picture for each block, then for each table.
  * @param {Tile[]} tiles
  * @param {string[]} pictures
  */
 export function faint(tiles, pictures) {
+  const tables = tiles.filter(({ block }) => block === undefined);
+  const blocks = tiles.reduce((most, { block = -1 }) => Math.max(most, block + 1), 0);
   return pictures.map((href, n) => {
-    const own = tiles.filter(({ block = pictures.length - 1 }) => block === n);
-    const [{ x, y }, end] = [own[0], (own[0].block === undefined ? own[0] : own.at(-1)) ?? own[0]];
+    const own = n < blocks ? tiles.filter(({ block }) => block === n) : [tables[n - blocks]];
+    const [{ x, y }, end] = [own[0], own[own.length - 1]];
     return svg`<image class="faint" href=${href} x=${x} y=${y} width=${end.x + end.width - x} height=${end.y + end.height - y} preserveAspectRatio="none"></image>`;
   });
 }
