@@ -50,7 +50,14 @@ def settings() -> dict[str, Any]:
     """What the picture is told."""
     first = "Press play: from a single number to 175 billion. Drag the picture to turn it."
     models = [drawn(name, config) | {"says": told(name, config)} for name, config in MODELS.items()]
-    return {"first": first, "models": models, "values": values(), "table": table()}
+    line = "A floor is a block. Areas are true; its height is drawn, a tenth of the model’s width."
+    return {
+        "first": first,
+        "line": line,
+        "models": models,
+        "values": values(),
+        "table": table(),
+    }
 
 
 def values() -> list[list[int]]:

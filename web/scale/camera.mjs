@@ -3,8 +3,9 @@
 
 /** @import { Building, Solid } from "./world.mjs" */
 /** @typedef {[number, number, number]} Point */
-/** @typedef {{target: Point, distance: number, tilt: number}} Stop  where the camera rests */
-/** @typedef {{eye: Point, distance: number, near: number, focal: number, width: number,
+/** @typedef {{target: Point, distance: number, tilt: number, zoom: number}} Stop  where the camera
+ *   rests */
+/** @typedef {{eye: Point, distance: number, zoom: number, near: number, focal: number, width: number,
  *   height: number, rows: Point[]}} Camera  rows: right, up, ahead */
 
 const TURN = 0.62; // radians to the left of a building's front
@@ -23,7 +24,7 @@ const ACROSS = 5.2; // numbers across the picture there
  * @param {{width: number, height: number}} size
  * @returns {Camera}
  */
-export function camera({ target, distance, tilt }, hand, { width, height }) {
+export function camera({ target, distance, tilt, zoom }, hand, { width, height }) {
   const [a, b] = [TURN + hand.turn, Math.min(STEEPEST, Math.max(LEAST, tilt + hand.tilt))];
   const ahead = /** @type {Point} */ ([
     Math.sin(a) * Math.cos(b),
@@ -38,7 +39,16 @@ export function camera({ target, distance, tilt }, hand, { width, height }) {
   ]);
   const eye = /** @type {Point} */ (target.map((value, i) => value - distance * ahead[i]));
   const focal = Math.max(width, height) / 2 / Math.tan(FIELD / 2);
-  return { eye, distance, near: distance / 60, focal, width, height, rows: [right, up, ahead] };
+  return {
+    eye,
+    distance,
+    zoom,
+    near: distance / 60,
+    focal,
+    width,
+    height,
+    rows: [right, up, ahead],
+  };
 }
 
 /**
@@ -136,7 +146,12 @@ export function stops(world, size) {
     roof,
     hut.core.z + CELL[1] + 0.5,
   ]);
-  const first = { target: middle, distance: ACROSS / 2 / Math.tan(FIELD / 2), tilt: TILTS[0] };
+  const first = {
+    target: middle,
+    distance: ACROSS / 2 / Math.tan(FIELD / 2),
+    tilt: TILTS[0],
+    zoom: -1,
+  };
   return [first, ...world.map((one, i) => before(one, size, TILTS[i + 1]))];
 }
 
@@ -161,7 +176,7 @@ function before(one, size, tilt) {
   let target = [one.x + one.w / 2, one.h / 2, one.z + one.d / 2];
   let distance = 4 * Math.max(one.w, one.h, one.d);
   for (let i = 0; i < 12; i++) {
-    const eye = camera({ target, distance, tilt }, { turn: 0, tilt: 0 }, size);
+    const eye = camera({ target, distance, tilt, zoom: one.nth }, { turn: 0, tilt: 0 }, size);
     const box = bounds(eye, points);
     const [wide, high] = [box.right - box.left, box.bottom - box.top];
     const k = Math.max(wide / (right - left), high / (bottom - top));
@@ -174,7 +189,7 @@ function before(one, size, tilt) {
     );
     distance *= k;
   }
-  return { target, distance, tilt };
+  return { target, distance, tilt, zoom: one.nth };
 }
 
 /**
@@ -190,5 +205,6 @@ export function between(all, zoom) {
   const distance = a.distance ** (1 - t) * b.distance ** t;
   const share = (distance - a.distance) / (b.distance - a.distance);
   const target = a.target.map((value, axis) => value + share * (b.target[axis] - value));
-  return { target: /** @type {Point} */ (target), distance, tilt: a.tilt + t * (b.tilt - a.tilt) };
+  const tilt = a.tilt + t * (b.tilt - a.tilt);
+  return { target: /** @type {Point} */ (target), distance, tilt, zoom: at - 1 };
 }

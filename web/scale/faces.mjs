@@ -65,9 +65,10 @@ export function ordered(things, from, side, eye) {
  * @param {Building} one
  * @param {Camera} camera
  */
-export function presence({ x, nth }, { eye, distance }) {
-  if (!nth) return 1;
-  return Math.min(1, Math.max(0, (x - eye[0]) / (0.25 * distance)));
+export function presence({ x, nth }, { eye, distance, zoom }) {
+  const beside = Math.max(0, (x - eye[0]) / (0.25 * distance));
+  const near = 1 - (nth - zoom - 0.3) / 0.4; // it is what is looked at, or smaller
+  return Math.min(1, Math.max(beside, near));
 }
 
 /**

@@ -191,6 +191,7 @@ function onTop(plate, camera, w, h) {
 /** @type {(plate: Plate, one: Building, camera: Camera, w: number, h: number) => {box: Box, leader: number[]} | null} */
 function below(plate, one, camera, w, h) {
   const { x, z, d } = plate;
+  if (camera.eye[0] > x) return null; // its corner is behind
   const front = plate.name === "wpe" ? z : z + 0.4 * d;
   const corner = project(camera, x, 0, front + (plate.name === "wpe" ? d / 2 : 0));
   const { left, right, whole } = bounds(camera, corners(plate));

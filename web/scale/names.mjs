@@ -42,7 +42,7 @@ export function names(go) {
   const leaders = draw("path", { class: "leader" });
   const square = draw("polygon", { class: "square" });
   lines.append(leaders, square);
-  const element = make("div", { class: "scale-names" });
+  const element = make("div", { class: "scale-names", "aria-hidden": "true" });
   /** @type {Map<string, HTMLElement>} */
   const known = new Map();
 

@@ -206,7 +206,7 @@ export function scale({ settings, state, say, element }) {
   };
   const fit = () => {
     const width = Math.max(280, Math.floor(stage.clientWidth || 640));
-    const height = Math.round(width < 600 ? width * 1.25 : Math.min(width * 0.5625, 660));
+    const height = Math.max(240, Math.floor(stage.clientHeight || 0.5625 * width));
     if (size.width === width && size.height === height) return;
     size = { width, height };
     rests = stops(world, size);
@@ -214,7 +214,6 @@ export function scale({ settings, state, say, element }) {
     Object.assign(canvas, { width: width * dense, height: height * dense });
     context.setTransform(dense, 0, 0, dense, 0, 0);
     over.lines.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    stage.style.height = `${height}px`;
   };
   const show = () => {
     fit();
@@ -238,8 +237,9 @@ export function scale({ settings, state, say, element }) {
     buttons.forEach((button, n) => button.setAttribute("aria-pressed", String(n === at)));
   };
   new ResizeObserver(() => {
-    if (element.isConnected && stage.clientWidth && Math.floor(stage.clientWidth) !== size.width)
-      show();
+    const { clientWidth, clientHeight } = stage;
+    if (!element.isConnected || !clientWidth) return;
+    if (clientWidth !== size.width || clientHeight !== size.height) show();
   }).observe(stage);
   for (const query of QUERIES) {
     matchMedia(query).addEventListener("change", () => element.isConnected && scene && show());

@@ -202,6 +202,20 @@ test("faces come in few, and none is behind one that is drawn before it", () => 
   }
 });
 
+test("a building is there from wherever it is looked at; a larger one does not stand in the way", () => {
+  const all = stops(world, SIZES[0]);
+  for (let turn = -3; turn <= 3; turn += 0.5) {
+    world.forEach((one, i) => {
+      const eye = camera(between(all, i), { turn, tilt: 0.1 }, SIZES[0]);
+      const there = new Set(faces(world, eye, LOOK, null).map(({ of }) => of));
+      expect(there.has(one)).toBe(true);
+      for (const larger of world.slice(i + 1)) {
+        if (eye.eye[0] > larger.x) expect(there.has(larger)).toBe(false);
+      }
+    });
+  }
+});
+
 test("the way from stop to stop only goes further away", () => {
   const all = stops(world, SIZES[0]);
   let before = 0;

@@ -19,7 +19,7 @@ STOPS = (-1, *range(LAST + 1))
 PLATES = """async (_, models) => {
   const { placed } = await import("/web/scale/world.mjs");
   return placed(models).map(({ model, floors }) =>
-    floors.flat().map(({ w, d, numbers, name, shape, floor }) => [w * d, numbers, name, shape, floor]),
+    floors.flat().map(({ w, d, numbers, name, shape }) => [w * d, numbers, name, shape]),
   );
 }"""
 BOXES = """(element) => [...element.querySelectorAll(".scale-names span:not(.gone)")].map((one) => {
@@ -35,7 +35,12 @@ DRAWN = """(element) => {
   const drawn = points.filter(([, , , a]) => a);
   return [drawn.length, drawn.filter(([r, , b]) => Math.abs(r - b) > 24).length];
 }"""
-POLYGONS = "(element) => element.querySelector('canvas').drawing().querySelectorAll('polygon').length"
+POLYGONS = """(element) =>
+  element.querySelector("canvas").drawing().querySelectorAll("polygon").length"""
+STAGE = """(stage) => {
+  const { left, top, right, bottom } = stage.getBoundingClientRect();
+  return [left, top, right, bottom];
+}"""
 
 
 @pytest.fixture
@@ -54,7 +59,7 @@ def test_every_matrix_has_the_area_of_its_numbers(shown):
     for (_, config), plates in zip(scale.MODELS.items(), buildings, strict=True):
         assert len(plates) == 5 * config.n_layer + 3
         assert sum(area for area, *_ in plates) == pytest.approx(flops.num_parameters(config))
-        for area, numbers, name, told, _ in plates:
+        for area, numbers, name, told in plates:
             sides = [int(side.replace(",", "")) for side in re.findall(r"[\d,]+", told)]
             assert area == pytest.approx(prod(sides)) and numbers == prod(sides), name
 
@@ -69,7 +74,7 @@ def test_the_shapes_and_values_are_those_of_the_crane_itself(shown):
     one = shown(zoom=-1)
     models = scale.settings()["models"]
     plates = one.element.evaluate(PLATES, models)[0]
-    assert {shape for *_, shape, _ in plates if "×" in shape} == told
+    assert {shape for *_, shape in plates if "×" in shape} == told
     label = one.element.locator(".scale-names .name").inner_text()
     block, row, column, value = re.search(
         r"h\.(\d) attn\.c_attn\[(\d+), (\d+)\] = (\S+)", label
@@ -87,9 +92,7 @@ def test_names_can_be_read_and_none_lies_over_another(shown, width):
         one.rest()
         boxes = one.element.evaluate(BOXES)
         assert boxes
-        left, top, right, bottom = one.element.locator(".scale-stage").evaluate(
-            "(e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }"
-        )
+        left, top, right, bottom = one.element.locator(".scale-stage").evaluate(STAGE)
         for i, (text, x, u, y, v, size, fits) in enumerate(boxes):
             assert size >= 12 and fits, text
             assert left <= x and u <= right and top <= y and v <= bottom, text
