@@ -18,7 +18,7 @@ TESTS  := $(PYTEST) --dist worksteal -p no:nbval -m "not thorough"
 # torch's cache of compiled code gives wrong results where ATEN_CPU_CAPABILITY has changed since.
 NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYTEST) --dist loadfile \
           -p tests.kernels -o pythonpath= --nbval --nbval-current-env --nbval-cell-timeout=300 \
-          --nbval-sanitize-with notebooks/nbval.cfg notebooks
+          --nbval-sanitize-with notebooks/nbval.cfg
 
 .PHONY: help book serve lab test quick lint lint-python lint-web unit modules nbval nbval-capped site thorough links \
         fuzz notebooks real web bench wheel pdf bundle gpt2 films assignment colab colab-test newest lowest sphinx \
@@ -40,7 +40,7 @@ lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 test:  ## what a change must pass
 	@$(MAKE) -j 2 lint-python lint-web book modules
 	$(TESTS)
-	@$(MAKE) nbval
+	$(NBVAL) notebooks/*.ipynb notebooks/practice/2*.ipynb
 quick: $(READY)  ## style and fast tests, in a minute
 	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser and not thorough" --ignore=tests/site --ignore=tests/web
 lint: lint-python lint-web  ## style, types, workflows
@@ -53,9 +53,9 @@ unit: $(READY) modules  ## tests of the package and of web/
 modules: $(NODE)  ## tests of web/ in Node
 	$(NPM) test
 nbval: $(READY)  ## run the notebooks, compare their outputs
-	$(NBVAL)
+	$(NBVAL) notebooks
 nbval-capped: $(READY)  ## the same as on a processor with AVX2 only
-	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 $(NBVAL)
+	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 $(NBVAL) notebooks
 site: $(READY)  ## tests of the built site
 	$(TESTS) tests/site
 thorough: $(READY) $(NODE) $(PAGES)  ## the tests that make test leaves out

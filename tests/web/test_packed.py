@@ -28,7 +28,7 @@ LIMITS = {  # kB
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned
     "scale": 13,
     "card": 12,  # most of it sentences
-    "live": 65,
+    "live": 67,
     "learn": 18,  # the choices, the curve, stories, heads, gradients, ways on, every refusal
     "reward": 12,
     "scaling": 12,
