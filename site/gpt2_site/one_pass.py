@@ -58,6 +58,7 @@ def settings() -> dict[str, Any]:
             "nHead": config.n_head,
             "nEmbd": config.n_embd,
             "vocabSize": config.vocab_size,
+            "blockSize": config.block_size,
         },
         "parameters": f"{flops.num_parameters(config):,}",
         "gpt2": [run.prompt for run in published_runs()],

@@ -104,9 +104,9 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
   // Weights below the whole, and what belongs together.
   `
 .tile-part { fill: transparent; cursor: zoom-in; }
-.tile-part:is([data-lit], :hover), .lamp:is([data-lit], :hover), .head[data-lit] .pill, .cellbox[data-lit] rect { stroke: var(--ink); stroke-width: 2; }
+.tile-part:is([data-lit], :hover), .lamp[role]:is([data-lit], :hover), .head[data-lit] .pill, .cellbox[data-lit] rect { stroke: var(--ink); stroke-width: 2; }
 .flow-picture:is([data-lights], [data-tells]) .ribbon:not([data-lit], [data-told]) { stroke-opacity: 0.05 !important; }
-.flow-picture[data-lights] :is(.others, .sink) { stroke-opacity: 0.08 !important; }
+.flow-picture[data-lights] :is(.others, .sink:not(.dash)) { stroke-opacity: 0.08 !important; }
 .flow-picture .ribbon:is([data-lit], [data-told]) { stroke-opacity: 1 !important; }
 .flow-picture .token[data-told] rect, .flow-picture .next[data-told] .slot, .flow-picture .plus[data-told] circle, .flow-picture .head[data-told] .pill, .flow-picture .cellbox[data-told] rect { stroke: var(--g2-accent, var(--bird)); stroke-width: 2.5; }
 .flow-picture .cell[data-told] { stroke: var(--g2-accent, var(--bird)); }

@@ -81,16 +81,22 @@ export function marksOf({ pass, at, cut, go }, layout, block) {
  */
 export function scaleOf({ pass }, layout, sizes) {
   const { x, y, width } = layout.zone(0);
-  if (!layout.wide) return nothing;
+  const { wide } = layout;
   const end = layout.zone(layout.nLayer + 1);
+  const many = `likeliest of ${grouped(sizes.vocabSize)}${end.width > 190 ? " tokens" : ""}`;
+  const above = pass.only
+    ? svg`<text class="part" x=${end.x + 10} y=${wide ? y + 36 : end.y + 46}>${many}</text>`
+    : nothing;
+  if (!wide) return above;
   const [left, size] = [x + 4, Math.min(16, (width - 40) / 6)];
-  const marks = Array.from({ length: 6 }, (_, i) => {
+  const lamps = Array.from({ length: 6 }, (_, i) => {
     return svg`<rect class="lamp h1" style="--lit:${20 * i}%" x=${left + 12 + i * (size + 2)} y=${y + 26} width=${size} height="12" rx="2"></rect>`;
   });
-  const first = Array.from(pass.tokens[0]).slice(0, 7).join("");
+  const first = Array.from(pass.tokens[0])
+    .slice(0, Math.max(2, width / 6.5 - 18))
+    .join("");
   return svg`<text class="part" x=${left} y=${y + 18}>attention not on ${quoted(first)}</text>
-    <text class="part" x=${left} y=${y + 36}>0</text>${marks}<text class="part" x=${left + 16 + 6 * (size + 2)} y=${y + 36}>1</text>
-    ${pass.only ? svg`<text class="part" x=${end.x + 10} y=${y + 36}>likeliest of ${grouped(sizes.vocabSize)}${end.width > 190 ? " tokens" : ""}</text>` : nothing}`;
+    <text class="part" x=${left} y=${y + 36}>0</text>${lamps}<text class="part" x=${left + 16 + 6 * (size + 2)} y=${y + 36}>1</text>${above}`;
 }
 
 /**

@@ -80,7 +80,7 @@ export function notesOf({ pass, at }, layout, { tiles, sizes }) {
       (row, i) =>
         svg`<text class="note" x=${x + (at && !i ? DASH : 0)} y=${top + i * line}>${row}</text>`,
     ),
-    at ? svg`<path class="sink" d="M${x} ${top - 4}h${DASH - 6}"></path>` : nothing,
+    at ? svg`<path class="sink dash" d="M${x} ${top - 4}h${DASH - 6}"></path>` : nothing,
     tablesOf(layout, { tiles, sizes }, Boolean(pass.only)),
   ];
 }

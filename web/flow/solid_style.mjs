@@ -1,7 +1,7 @@
 // How what has depth looks: plates, planks and slabs, and the whole in small.
 
 export const SOLID = `
-gpt2-flow.g2-live .flow-inset { order: 1; width: 9rem; margin-block: 0.2rem; min-height: 0; padding: 2px; line-height: 0; color-scheme: dark; --paper: #0a0e13; --zone: #131b24; --stream: #465666; --dim: #212c38; background: #0a0e13; border: 1px solid #3d4b59; border-radius: 6px; cursor: zoom-out; }
+gpt2-flow.g2-live .flow-inset { order: 1; width: 9rem; margin-block: 0.2rem; min-height: 0; padding: 2px; line-height: 0; color-scheme: dark; forced-color-adjust: none; --paper: #0a0e13; --zone: #131b24; --stream: #465666; --dim: #212c38; background: #0a0e13; border: 1px solid #3d4b59; border-radius: 6px; cursor: zoom-out; }
 .flow-inset svg { width: 100%; pointer-events: none; }
 .flow-inset .stream { fill: color-mix(in oklab, var(--sense, color-mix(in oklab, var(--bird) var(--side, 50%), var(--machine))) var(--strength, 0%), #7d90a3); }
 .flow-inset .flow-ahead { position: static; }

@@ -187,6 +187,7 @@ export function faint(tiles, pictures) {
   const blocks = tiles.reduce((most, { block = -1 }) => Math.max(most, block + 1), 0);
   return pictures.map((href, n) => {
     const own = n < blocks ? tiles.filter(({ block }) => block === n) : [tables[n - blocks]];
+    if (!own[0]) return nothing; // positions, before their number is known
     const [{ x, y }, end] = [own[0], own[own.length - 1]];
     return svg`<image class="faint" href=${href} x=${x} y=${y} width=${end.x + end.width - x} height=${end.y + end.height - y} preserveAspectRatio="none"></image>`;
   });
