@@ -2,7 +2,7 @@
 
 import { draw } from "../exhibits/dom.mjs";
 import { cells, LETTERS } from "./cells.mjs";
-import { css, faces, presence } from "./faces.mjs";
+import { css, faces, presence, shadow } from "./faces.mjs";
 import { backdrop, bloom, GROUND, grid, horizon, lie, MIST, SKY, trace } from "./ground.mjs";
 
 /** @import { Camera } from "./camera.mjs" */
@@ -120,17 +120,29 @@ function lit(context, points, fill) {
  * @param {Scene} scene
  */
 export function drawing(scene) {
-  const { camera } = scene;
+  const { camera, world } = scene;
   const { width, height } = camera;
   const { all, written } = seenFaces(scene);
   const at = Math.min(height, Math.max(0, horizon(camera)));
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, overflow: "hidden" });
+  const dark = world
+    .filter((one) => presence(one, camera) > 0.9)
+    .map((one) => shadow(one, camera))
+    .filter(({ length }) => length >= 6);
+  const sky = shades("scale-sky", [css(SKY, MIST, 0), css(SKY, MIST, 0.8)]);
+  const ground = shades("scale-ground", [css(GROUND, MIST, 0.8), css(GROUND, MIST, 0)], 0.45);
+  const defs = draw("defs");
+  defs.append(sky, ground);
   svg.append(
-    draw("rect", { width, height: at, fill: hex(css(SKY, MIST, 0.3)) }),
-    draw("rect", { y: at, width, height: height - at, fill: hex(css(GROUND, MIST, 0.1)) }),
+    defs,
+    draw("rect", { width, height: at, fill: "url(#scale-sky)" }),
+    draw("rect", { y: at, width, height: height - at, fill: "url(#scale-ground)" }),
+    ...dark.map((points) =>
+      draw("polygon", { points: listed(points), fill: "#030508", "fill-opacity": 0.5 }),
+    ),
     ...all.map(({ points, fill, edge, alpha = 1 }) =>
       draw("polygon", {
-        points: points.map((value) => Math.round(10 * value) / 10).join(" "),
+        points: listed(points),
         fill: hex(fill),
         stroke: hex(edge || fill),
         "stroke-width": 0.6,
@@ -151,6 +163,23 @@ export function drawing(scene) {
     ),
   );
   return svg;
+}
+
+/**
+ * From the top down.
+ * @param {string} id
+ * @param {string[]} colours
+ * @param {number} [end]  of the last
+ */
+function shades(id, colours, end = 1) {
+  const one = draw("linearGradient", { id, x1: 0, y1: 0, x2: 0, y2: 1 });
+  one.append(...colours.map((css, i) => draw("stop", { offset: i * end, "stop-color": hex(css) })));
+  return one;
+}
+
+/** @param {number[]} points */
+function listed(points) {
+  return points.map((value) => Math.round(10 * value) / 10).join(" ");
 }
 
 /** @param {string} rgb */

@@ -145,6 +145,8 @@ def test_the_picture_turns_and_names_what_is_pointed_at(shown):
     one.page.mouse.move(x, y)
     one.page.wait_for_function("document.querySelector('.scale-told').textContent !== ''")
     assert told.inner_text().startswith("GPT-2 124M: ")
+    one.page.mouse.wheel(0, 300)  # the stage has the focus: else the page scrolls
+    one.page.wait_for_function("document.querySelector('gpt2-scale input').value > 1.05")
     one.element.get_by_role("button", name="reset").click()
     assert one.query == ""
 
