@@ -12,6 +12,7 @@ const TURN = 0.62; // radians to the left of a building's front
 const TILTS = [0.78, 0.4, 0.28, 0.2, 0.115]; // radians down, at the stops
 const BESIDE = [0.16, 0.26, 0.34, 0.44]; // of the picture, for what is smaller
 const NARROW = [0.07, 0.2, 0.32, 0.34];
+const BELOW = [56, 56, 86, 56]; // px, for the square and for what is smaller, nearer
 const LEAST = 0.04; // radians of tilt
 const STEEPEST = 1.45;
 const FIELD = 0.56; // radians, along the longer side of the picture
@@ -167,7 +168,7 @@ function before(one, size, tilt) {
     left: (narrow ? NARROW : BESIDE)[one.nth],
     right: narrow ? 0.95 : 0.88,
     top: 62,
-    bottom: 56,
+    bottom: BELOW[one.nth],
   };
   const [left, right] = [room.left * size.width, room.right * size.width];
   const [top, bottom] = [room.top, size.height - room.bottom];

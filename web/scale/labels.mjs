@@ -143,7 +143,9 @@ function name(one, wall, camera, measure, all, larger, flags, many) {
         const x = pin ? at : Math.max(EDGE, Math.min(camera.width - EDGE - w, at));
         const box = { left: x, top: under - up - h, right: x + w, bottom: under - up };
         const leader =
-          up > 20 ? [middle, pin ? wall.top - 1 : top, middle, box.top + (pin ? 4 : h)] : [];
+          top - box.bottom > 20
+            ? [middle, pin ? wall.top - 1 : top, middle, box.top + (pin ? 4 : h)]
+            : [];
         if (!free(box, leader, strict)) continue;
         return { key: text, text, more, kind: `name ${side}`.trim(), box, leader, nth: one.nth };
       }
