@@ -814,7 +814,7 @@ def test_the_first_head_that_is_opened_shows_what_it_does(picture):
 def test_every_matrix_stands_below_the_whole_and_opens(still, crane, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = still(context=viewport)
-    assert shown.element.locator(".tile").count() == 3 * 4 + 1
+    assert shown.element.locator(".tile").count() == 3 * 4 + 2
     shown.element.hover()
     images = shown.element.locator(".flow-picture image")
     made = "document.querySelectorAll('.flow-picture image[href]').length === 20"
