@@ -129,6 +129,13 @@ export function blocks({ settings, state, model, say }) {
         }),
         { note: "Click a block to leave it out, or to put it back." },
       );
+      for (const block of places.buttons) {
+        if (block.children.length > 2) continue; // it has its parts
+        const parts = ["attention", "MLP"].map((part) =>
+          make("u", { "aria-hidden": "true" }, part),
+        );
+        block.append(...parts);
+      }
       if (usual.key !== String(ids)) {
         const measured = await measure(all.map(Number), ids, "blocks, usual", latest);
         if (measured) Object.assign(usual, { key: String(ids), measured });
