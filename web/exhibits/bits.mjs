@@ -102,6 +102,9 @@ export function bits({ settings, state, model, say, sentence }) {
         const line = row(`${n}`, cells);
         line.className = n === state.get("bits") ? "now" : "";
         if (rung?.wrong) line.cells[3].className = "differs";
+        [rung?.moved ?? 0, rung?.p ?? 0].forEach((share, i) =>
+          line.cells[i + 1].style.setProperty("--share", fixed(share)),
+        );
         return line;
       }),
     );
