@@ -142,7 +142,7 @@ gpt2-flow.g2-live .flow-swap input { flex: 1; min-width: 6rem; width: 0; }
 gpt2-flow.deep:not(.tours) :is(.strip-box, .flow-who) { display: none; }
 .flow-top { scroll-margin-top: 3.6rem; }
 /* What plays it is seen with what moves; the focus does not go behind it. */
-@media (min-width: 42rem) { .deep > .flow-controls { position: sticky; bottom: 0; z-index: 4; padding-block: 0.4rem; background: var(--paper); } .deep .flow-picture [tabindex] { scroll-margin-bottom: 4rem; } }
+@media (min-width: 42rem) { .deep > .flow-controls { position: sticky; bottom: 0; z-index: 4; } .deep .flow-picture [tabindex] { scroll-margin-bottom: 4rem; } }
 `,
   // What is said of a word that the model has never met; its numbers stand behind.
   `

@@ -134,7 +134,7 @@ export function platesOf({ pass, go, pick, at }, layout, block, { chosen, style,
     others.length ? solid(others, "mlp") : nothing,
     solid([chosen], "mlp chosen"),
     named
-      ? svg`<text class="part" x=${x + boxes[0].width + deep} y=${y - deep - 3} text-anchor="end">MLP</text>`
+      ? svg`<text class="part" x=${x + boxes[0].width - 2} y=${y - deep - 3} text-anchor="end">MLP</text>`
       : nothing,
   ];
 }

@@ -65,9 +65,13 @@ export function head(view) {
 
   // The matrix of this step.
   const label = wide ? 78 : 64;
-  const room = wide ? Math.min(420, width * 0.42) : width - label - 10;
-  const size = Math.min(46, room / shown.length);
-  const [mx, my] = wide ? [width - room - 10 + (room - size * shown.length) / 2, 98] : [label, 92];
+  const alone = wide && !q; // nothing but the shares is stored
+  const room = wide ? Math.min(alone ? 520 : 420, width * 0.42) : width - label - 10;
+  const size = Math.min(alone ? 58 : 46, room / shown.length);
+  const right = alone ? (width - room - 10) / 2 : 10;
+  const [mx, my] = wide
+    ? [width - room - right + (room - size * shown.length) / 2, 98]
+    : [label, 92];
   const row = shown.indexOf(at);
   const masked = step >= 2;
   const scale =

@@ -3,7 +3,7 @@
 import { nothing, svg } from "lit/html.js";
 import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { START } from "../exhibits/page_model.mjs";
-import { stageName } from "./pass.mjs";
+import { share, stageName } from "./pass.mjs";
 import { press } from "./press.mjs";
 import { WIDER } from "./layout.mjs";
 import { facesOf, sides } from "./tiles.mjs";
@@ -185,7 +185,6 @@ export function barsOf({ pass, next }, layout, append) {
   const { x, y, width } = layout.zone(pass.nLayer + 1);
   const slots = slotsOf(layout, next.length);
   if (!next.length) return svg`<text class="part" x=${x + 8} y=${y + 44}>not stored</text>`;
-  const share = (/** @type {number} */ p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
   const { x: px, width: w } = slots[0];
   const [from, middle] = [x - 2, x + fanOf(width) / 2];
   let edge = layout.over(lanes - 1) - 5.5; // of what is left of the lane

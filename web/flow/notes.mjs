@@ -65,12 +65,12 @@ export function notesOf({ pass, at }, layout, { tiles, sizes }) {
     ? `${fixed(share, 2)} of the attention of ${quoted(tokens[at])} rests on the first token${sink}: the thin lines.`
     : "The first token sees only itself.";
   const light = wide ? [] : ["Each head is as bright as the rest of its attention."];
-  const scale = `Weights to scale. Each block: ${matrices.join(", ")} = ${millions(each)}.`;
-  const sum = `${[`${millions(each)} × ${nLayer} blocks`, ...sums].join(" + ")} = ${millions(all)} parameters.${pass.only ? " No weights are kept with this pass." : ""}`;
+  const scale = `Each block: ${matrices.join(", ")} = ${millions(each)}.`;
+  const sum = `To scale: ${[`${millions(each)} × ${nLayer} blocks`, ...sums].join(" + ")} = ${millions(all)} parameters.${pass.only ? " No weights are kept with this pass." : ""}`;
   const most = Math.floor(room / LETTER);
   /** @type {string[]} */
   let rows = [];
-  for (const notes of [[first, ...light, scale, sum], [first, ...light, sum], [first]]) {
+  for (const notes of [[first, ...light, sum], [first]]) {
     rows = notes.flatMap((one) => wrapped(one, most));
     if (rows.length <= 1 + free / CLOSE) break; // else the least important is left out
   }
@@ -78,7 +78,7 @@ export function notesOf({ pass, at }, layout, { tiles, sizes }) {
   return [
     rows.map(
       (row, i) =>
-        svg`<text class="note" x=${x + (at && !i ? DASH : 0)} y=${top + i * line}>${row}</text>`,
+        svg`<text class="note" x=${x + (at && !i ? DASH : 0)} y=${top + i * line}>${row}<title>${scale}</title></text>`,
     ),
     at ? svg`<path class="sink dash" d="M${x} ${top - 4}h${DASH - 6}"></path>` : nothing,
     tablesOf(layout, { tiles, sizes }, Boolean(pass.only)),

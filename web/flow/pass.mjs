@@ -118,6 +118,9 @@ export function asTable({ tokens, lens }) {
   };
 }
 
+/** A probability, also a small one. @param {number} p */
+export const share = (p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
+
 /**
  * What comes of a pass, in a sentence or two.
  * @param {Pass} pass
@@ -126,9 +129,9 @@ export function asTable({ tokens, lens }) {
 export function outcome({ lens, tokens, next, nLayer }, at) {
   const [first, second] = next;
   const word = (/** @type {Next} */ { name, rest = "", p }) =>
-    `${quoted(name + rest)} (${fixed(p, 2)})`;
+    `${quoted(name + rest)} (${share(p)})`;
   const plain = (/** @type {{name: string, rest?: string, p: number}} */ { name, rest = "", p }) =>
-    `“${bare(name + rest)}” (${fixed(p, 2)})`;
+    `“${bare(name + rest)}” (${share(p)})`;
   const then = `What comes next: ${word(first)}, and next likeliest is ${word(second)}.`;
   const early = lens[2]?.[at];
   const late = lens[2 * nLayer]?.[at];
@@ -137,5 +140,5 @@ export function outcome({ lens, tokens, next, nLayer }, at) {
     const [a, b, c] = [early, first, second].map(plain);
     return `After block 0 the model would say ${a}. At the end it says ${b}, and next likeliest is ${c}.`;
   }
-  return `After block 0 the model would say ${quoted(early.name)} at ${quoted(tokens[at])} (${fixed(early.p, 2)}), at the end ${quoted(late.name)} (${fixed(late.p, 2)}). ${then}`;
+  return `After block 0 the model would say ${quoted(early.name)} at ${quoted(tokens[at])} (${share(early.p)}), at the end ${quoted(late.name)} (${share(late.p)}). ${then}`;
 }

@@ -182,7 +182,7 @@ export class Thumbs {
     const table = tableOf(config).replace("transformer.", "");
     const last = /** @type {Tile} */ (tiles.find(({ module }) => module === table));
     const norm = () => go({ block: nLayer, norm: "ln_f", token: at });
-    const [dx, dy] = last.deep ? [0, 31] : [44, 13];
+    const [dx, dy] = last.deep ? [0, 31] : [86, 13];
     const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x + dx} y=${last.y + last.height + dy}
       aria-label="ln_f, the last ${config.llama ? "norm" : "LayerNorm"}: open it" @click=${norm}
       @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>ln_f ▸</text>`;

@@ -220,6 +220,6 @@ export function bricks({ tiles, named }) {
         : "gather";
     const foot = own || tile === behind.find((one) => one.block === block);
     return svg`${foot ? svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>` : nothing}<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(deep ?? DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect>${inksOf(module).map((ink, i, { length }) => svg`<rect class=${`ink ${ink}`} x=${x + (i * width) / length} y=${y} width=${width / length} height=${height}></rect>`)}</g>
-      ${(own && !deep) || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${label}</text>` : nothing}`;
+      ${(own && !deep) || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${own ? `${label}: ${label === "wpe" ? "positions" : "tokens"}` : svg`<tspan class="does" x=${tx} dy="-8">${module.includes(".mlp.") ? "MLP" : "attention"}</tspan><tspan x=${tx} dy="15">${label}</tspan>`}</text>` : nothing}`;
   });
 }
