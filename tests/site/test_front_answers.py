@@ -114,6 +114,10 @@ def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
     trail = page.locator(".flow-crumbs").inner_text()
     assert trail.split(" › ") == ["model", "block 1", "head 1.0", "score ␣crane → ␣marsh"]
     until(page, "location.search.includes('place=1.0.6.3')")
+    page.go_back()
+    until(page, "document.querySelector('.flow-crumbs b')?.textContent === 'head 1.0'")
+    page.go_forward()
+    until(page, "document.querySelector('.flow-picture .product') !== null", timeout=WAIT)
     for level, _ in enumerate(seen):
         page.keyboard.press("Escape")
         page.wait_for_function(

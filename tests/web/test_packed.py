@@ -22,7 +22,7 @@ LIMITS = {  # kB
     "gpt2": 31,  # GPT-2 and Llama, adapters, and drafts
     "train": 16,
     "runs": 37,
-    "base": 12,
+    "base": 13,
     "flow": 29,  # with each unit of an MLP, and light
     "deep": 48,  # with heads of many blocks, words that are offered, a block to scale
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned

@@ -154,6 +154,28 @@ export class State {
     }
   }
 
+  /** What is set from here on is a step, which the browser's *back* undoes. */
+  step() {
+    this.write();
+    try {
+      for (const put of ["replaceState", "pushState"])
+        history[/** @type {"pushState"} */ (put)]({ step: true }, "", this.address());
+    } catch {
+      // As above.
+    }
+  }
+
+  /** All as the address has it: a reader went back or forward. */
+  again() {
+    clearTimeout(this.timer);
+    this.asked = new URLSearchParams(location.search);
+    const values = [...this.known].map(([name, { first }]) => {
+      const text = this.asked.get(name);
+      return [name, text === null ? this.first(name) : parse(text, first)];
+    });
+    this.set(Object.fromEntries(values));
+  }
+
   /**
    * A value of the right type within its limits; what it begins with, where none can be made of it.
    * @param {string} name
@@ -202,3 +224,4 @@ function same(a, b) {
 
 /** Of this page. */
 export const state = new State();
+globalThis.addEventListener?.("popstate", (event) => event.state?.step && state.again());

@@ -24,6 +24,7 @@ export class Crumbs {
   go(to, state) {
     const deeper = to.length > state.get("place").length;
     if (deeper) this.openers.set(to, document.activeElement?.ariaLabel ?? null);
+    if (to !== state.get("place")) state.step();
     state.set({ place: to });
   }
 

@@ -66,11 +66,12 @@ export function notesOf({ pass, at }, layout, { tiles, sizes }) {
     : "The first token sees only itself.";
   const light = wide ? [] : ["Each head is as bright as the rest of its attention."];
   const scale = `Each block: ${matrices.join(", ")} = ${millions(each)}.`;
-  const sum = `To scale: ${[`${millions(each)} × ${nLayer} blocks`, ...sums].join(" + ")} = ${millions(all)} parameters.${pass.only ? " No weights are kept with this pass." : ""}`;
+  const sum = `To scale: ${[`${millions(each)} × ${nLayer} blocks`, ...sums].join(" + ")} = ${millions(all)} parameters.`;
+  const none = pass.only ? ["No weights are kept with this pass."] : [];
   const most = Math.floor(room / LETTER);
   /** @type {string[]} */
   let rows = [];
-  for (const notes of [[first, ...light, sum], [first]]) {
+  for (const notes of [[first, ...light, sum, ...none], [first, ...none], [first]]) {
     rows = notes.flatMap((one) => wrapped(one, most));
     if (rows.length <= 1 + free / CLOSE) break; // else the least important is left out
   }
