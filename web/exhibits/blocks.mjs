@@ -6,6 +6,7 @@ import { Bars, share } from "./bars.mjs";
 import { beside, fixed, make } from "./dom.mjs";
 import { lossOf } from "./loading.mjs";
 import { orSuperseded } from "./page_model.mjs";
+import { inWords } from "./rest_of.mjs";
 import { Strip, textStrip } from "./strip.mjs";
 
 /** @typedef {{loss: number, p: Float64Array, written: string}} Measured */
@@ -153,10 +154,7 @@ export function blocks({ settings, state, model, say }) {
       const [best] = model.best(now.p, 1);
       end.replaceChildren(make("b", {}, best.name), ` ${share(best.p)}`);
       const last = model.show(ids[ids.length - 1]);
-      bars.set(
-        shown,
-        `what comes after ${last}${before ? " (dashed: in the original order)" : ""}`,
-      );
+      const title = `what comes after ${last}${before ? " (dashed: in the original order)" : ""}`;
       texts.usual.textContent = whole.written.trim();
       texts.now.textContent = now.written.trim();
       const name = order.join(" · ") || "no block";
@@ -167,6 +165,7 @@ export function blocks({ settings, state, model, say }) {
           ? `${name}: ${figure}, in the original order ${fixed(before.loss, 2)}.${worse}`
           : `In the original order, ${name}, ${figure}.`,
       );
+      await inWords(model, bars, shown, { ids, key: "blocks, words", latest, title });
     },
     act: async (hand) => {
       state.set({ order: all, out: [] });

@@ -6,7 +6,7 @@ import { Arcs } from "./arcs.mjs";
 import { Bars, goes, share } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { beside, fixed, make, quoted } from "./dom.mjs";
-import { restOf } from "./rest_of.mjs";
+import { inWords } from "./rest_of.mjs";
 import { textStrip } from "./strip.mjs";
 
 const MOST = 24; // tokens
@@ -48,8 +48,6 @@ export function heads({ settings, state, model, say }) {
   /** @type {{asked: string, whole: Result | null, now: Result | null}} */
   let known = { asked: "", whole: null, now: null }; // another head of it needs no pass
 
-  /** @type {Map<string, string>} */
-  const rests = new Map(); // of words: a cut changes none
   const { tokenizer } = model.present;
   const rivals = (settings.rivals ?? []).map((/** @type {string} */ w) => tokenizer.encode(w)[0]);
 
@@ -131,17 +129,9 @@ export function heads({ settings, state, model, say }) {
       const p = model.probabilities(now.logits, { t });
       const before = whole ? model.probabilities(whole.logits, { t }) : undefined;
       const shown = nextAfter(text, p, before);
-      const read = ids.slice(0, at + 1);
-      const word = (/** @type {number} */ id) => `${model.present.name} ${read} ${id}`;
-      for (const one of shown) one.rest = rests.get(word(one.id));
-      bars.set(shown, `what comes after ${tokens[at]}`);
       say(sentence(p, before, off, look));
-      for (const one of shown) {
-        one.rest ??= (await restOf(model, read, one, "heads, words")) ?? undefined;
-        if (one.rest === undefined || !latest()) return;
-        rests.set(word(one.id), one.rest);
-      }
-      bars.set(shown);
+      const words = { ids: ids.slice(0, at + 1), key: "heads, words", latest };
+      await inWords(model, bars, shown, { ...words, title: `what comes after ${tokens[at]}` });
     },
     act: async (hand) => {
       state.set({ off: [], at: -1 });

@@ -5,6 +5,7 @@ import { nextAfter, pieces } from "./answers.mjs";
 import { Bars, goes, share } from "./bars.mjs";
 import { beside, fixed, make, quoted } from "./dom.mjs";
 import { Dots, REACH } from "./dots.mjs";
+import { inWords } from "./rest_of.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, flag, slider } from "./switchboard.mjs";
 
@@ -118,7 +119,7 @@ export function layernorm({ settings, state, model, say }) {
       const was = changed ? model.probabilities(trained.logits) : undefined;
       const shown = nextAfter(text, p, was);
       const last = tokens[tokens.length - 1];
-      bars.set(shown, `what comes after ${last}${was ? " (dashed: as trained)" : ""}`);
+      const title = `what comes after ${last}${was ? " (dashed: as trained)" : ""}`;
       first.set();
       controls.set();
 
@@ -138,6 +139,7 @@ export function layernorm({ settings, state, model, say }) {
           .filter(Boolean)
           .join(" "),
       );
+      await inWords(model, bars, shown, { ids, key: "layernorm, words", latest, title });
       rows = [
         ["mean of the stream", written(before.mean), ""],
         ["σ of the stream", written(before.std), ""],

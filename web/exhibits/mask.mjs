@@ -7,6 +7,7 @@ import { Board } from "./board.mjs";
 import { draw, fixed, make, quoted } from "./dom.mjs";
 import { WRITE, move } from "./motion.mjs";
 import { Rays, band, way } from "./rays.mjs";
+import { inWords } from "./rest_of.mjs";
 import { Strip, textStrip } from "./strip.mjs";
 import { Switchboard, flag } from "./switchboard.mjs";
 
@@ -233,7 +234,6 @@ export function mask({ settings, state, model, say }) {
         ids[t] === changed[t]
           ? `what comes after ${tokens[t]}, with ${names[1]} (dashed: with ${names[0]})`
           : `what comes after ${model.show(changed[t])} (dashed: after ${tokens[t]})`;
-      bars.set(shown, title);
       const { id } = shown.reduce((a, b) => (moved(b) > moved(a) ? b : a));
       const goes = `goes from ${share(p[id])} to ${share(now[id])}`;
       const seen = t < first ? ` After ${tokens[t]}, ${quoted(model.show(id))} ${goes}.` : "";
@@ -241,6 +241,8 @@ export function mask({ settings, state, model, say }) {
       const kept =
         used.length < given.length ? `The text keeps its length, so only ${fitting} fits. ` : "";
       say(kept + sentence(first, names, logits, seen));
+      const words = { ids: changed.slice(0, t + 1), key: "mask, words", latest, title };
+      await inWords(model, bars, shown, words);
     },
     act: async (hand) => {
       state.set({ mask: true });

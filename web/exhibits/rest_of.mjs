@@ -34,3 +34,25 @@ export async function restOf(model, before, { id: first, name }, key = "flow, wo
   const written = await answer.catch(orSuperseded);
   return ended || written?.ids.length === LONGEST ? rest : null;
 }
+
+/** @type {Map<string, string>} */
+const known = new Map(); // rests of words: a change to the model changes none
+
+/**
+ * Show what comes next, first by tokens, then by whole words as the unchanged model writes them.
+ * @param {typeof PageModel} model
+ * @param {import("./bars.mjs").Bars} bars
+ * @param {import("./bars.mjs").Bar[]} shown
+ * @param {{ids: number[], key: string, latest: () => boolean, title?: string}} of  what was read
+ */
+export async function inWords(model, bars, shown, { ids, key, latest, title }) {
+  const word = (/** @type {number} */ id) => `${model.present.name} ${ids} ${id}`;
+  for (const one of shown) one.rest = known.get(word(one.id));
+  bars.set(shown, title);
+  for (const one of shown) {
+    one.rest ??= (await restOf(model, ids, one, key)) ?? undefined;
+    if (one.rest === undefined || !latest()) return;
+    known.set(word(one.id), one.rest);
+  }
+  bars.set(shown);
+}

@@ -8,6 +8,7 @@ import { sensesOf } from "./crane_world.mjs";
 import { beside, fixed, make, quoted } from "./dom.mjs";
 import { glide } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
+import { inWords } from "./rest_of.mjs";
 import { River } from "./river.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, flag } from "./switchboard.mjs";
@@ -224,7 +225,6 @@ export function writers({ settings, state, model, say }) {
       });
       lengths.set(shown, `length of the vector that each writes at ${tokens[at]}`, full);
       const ghosts = off.length ? p : undefined;
-      bars.set(nextAfter(text, q, ghosts));
       controls.set();
 
       const [then] = model.best(q, 1);
@@ -249,6 +249,8 @@ export function writers({ settings, state, model, say }) {
       } else {
         say(`Without ${off.join(", ")} the length of the sum ${goes(a, b, plain)}, and ${said}.`);
       }
+      const words = { ids: ids.slice(0, at + 1), key: "writers, words", latest };
+      await inWords(model, bars, nextAfter(text, q, ghosts), words);
     },
     act: async (hand) => {
       state.set({ off: [] });
