@@ -74,8 +74,11 @@ def over(lane: int, lanes: int) -> float:
     return TOP + (lane + 0.5) * (FOOT - TOP) / lanes
 
 
-def svg(lights: Mapping[str, str]) -> str:
-    """The drawing; `lights` says by a chapter's name which parts are lit. `!` hides a part."""
+def svg(lights: Mapping[str, str], own: str = "") -> str:
+    """The drawing; `lights` says by a chapter's name which parts are lit. `!` hides a part.
+
+    In an image the chapter is named by its address, in a page by `own`.
+    """
     stored = one_pass.stored(facts.beginning(facts.PLACES[0]))
     groups: dict[str, list[str]] = {}
     for name, drawn in _parts(stored):
@@ -88,7 +91,8 @@ def svg(lights: Mapping[str, str]) -> str:
             if missing := set(chosen) - known:
                 raise ValueError(f"no such part: {missing}")
             if chosen:
-                where = ",".join(f"#{chapter}:target~.{name}" for name in chosen)
+                lit = "" if chapter == own else f"#{chapter}:target~"
+                where = ",".join(f"{lit}.{name}" for name in chosen)
                 rules.append(f"{where}{{{'display:none' if way else 'display:inline;opacity:1'}}}")
     body = "".join(
         f'<g class="{_layer(name)} {name}">{"".join(drawn)}</g>' for name, drawn in groups.items()
@@ -119,7 +123,9 @@ def _defs(stored: dict[str, Any]) -> str:
         for wide, thick in (("", THICK), ("w", THICK + 1.5)):
             lid = f"M{x:.1f} 0l{SLANT}-{RISE}H{end + SLANT:.1f}L{end:.1f} 0z"
             front = f"M{x:.1f} 0H{end:.1f}v{thick}H{x:.1f}z"
-            made.append(f'<g id="s{n}{wide}"><path class="lid" d="{lid}"/><path d="{front}"/></g>')
+            made.append(
+                f'<g id="lane{n}{wide}"><path class="lid" d="{lid}"/><path d="{front}"/></g>'
+            )
     pictures = [(f"cells{n}", box) for n, box in enumerate(one_pass.boxes())]
     pictures += [
         (f"map{n}", _map(n, head, stored)) for n, head in enumerate(stored["attention"][1])
@@ -213,7 +219,7 @@ def _lanes(stored: dict[str, Any], ys: list[float]) -> Iterator[tuple[str, str]]
             _, _, bird, machine, _ = said[lane]
             yield (
                 f"{'lane-own' if own else 'lanes'} stage{n}",
-                f'<use class="lane" href="#s{n}{"w" if own else ""}" y="{y - 1:.1f}" '
+                f'<use class="lane" href="#lane{n}{"w" if own else ""}" y="{y - 1:.1f}" '
                 f'style="{coloured(bird, machine)}"/>',
             )
 

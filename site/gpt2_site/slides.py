@@ -60,7 +60,7 @@ def slides(of: Page) -> list[Slide]:
     A figure that opens the page is shown where it is explained, not twice.
     """
     cells = json.loads(of.path.read_text(encoding="utf-8"))["cells"]
-    title, found = "", {("", ""): opening(plain(HEADING.search(text(cells[0]))[1]), cells)}
+    title, found = "", {("", ""): opening(of, cells)}
     for number, cell in enumerate(cells):
         if headings := HEADING.findall(text(cell)):
             title = alone(plain(headings[-1]))
@@ -72,13 +72,15 @@ def slides(of: Page) -> list[Slide]:
     return list(found.values())
 
 
-def opening(title: str, cells: Cells) -> Slide:
+def opening(of: Page, cells: Cells) -> Slide:
     """The chapter's title with its question and its promise; what it needs is for the notes."""
     first, second = islice(filter(None, map(paragraphs, cells)), 2)
     told = [part for part in first if not part.startswith(f"**{PREDICT}")]
     question, promise, *needs = told if len(told) > 1 else [*told, *second]
     notes = "".join(map(shown, needs or second))
-    return Slide(title, shown(f"{question}\n\n{promise}"), strip.svg(), notes)
+    own = of.slug if of.slug in strip.PLACES else of.slug.rpartition("_")[0]
+    title = plain(HEADING.search(text(cells[0]))[1])
+    return Slide(title, shown(f"{question}\n\n{promise}"), strip.svg(own), notes)
 
 
 def made(title: str, stored: str, where: tuple[Cells, Cells]) -> Slide:

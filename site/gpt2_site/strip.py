@@ -92,8 +92,9 @@ PLACES = {
 }
 
 
-def svg() -> str:
-    return miniature.svg({slug: place.lights for slug, place in PLACES.items()})
+def svg(own: str = "") -> str:
+    lights = {own: PLACES[own]} if own else PLACES
+    return miniature.svg({slug: place.lights for slug, place in lights.items()}, own)
 
 
 def write(app: Sphinx, error: Exception | None) -> None:

@@ -120,9 +120,9 @@ export function flow(page) {
     const less = off.filter((one) => one !== name);
     state.set({ bug: "", off: less.length < off.length ? less : [...off, name] });
   };
-  const append = (/** @type {number} */ id) => {
+  const append = (/** @type {number} */ id, rest = "") => {
     if (elsewhere()) complain(pass?.only);
-    else writer.append(id).catch(complain);
+    else writer.append(id, rest).catch(complain);
   };
 
   /** What a pass depends on. @param {number} nth  of GPT-2's own; 0: none */

@@ -45,7 +45,7 @@ import { product } from "./product.mjs";
  * @property {(at: number) => void} pick  another token
  * @property {(at: number) => void} exchange  that token for another
  * @property {(head: string) => void} toggle  cut a head, or put it back
- * @property {(id: number) => void} append  a token to the text
+ * @property {(id: number, rest?: string) => void} append  a token to the text, and the rest of its word
  * @property {(name: string) => string} colour  of the theme, for a canvas
  * @property {import("./patch.mjs").Patch | null} patch  where another text can give a vector
  */

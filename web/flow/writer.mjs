@@ -98,9 +98,9 @@ export class Writer {
   }
 
   /** @param {number} id */
-  async append(id) {
+  async append(id, rest = "") {
     const { tokenizer } = await this.model.ready();
-    const more = tokenizer.decode([id]);
+    const more = tokenizer.decode([id]) + rest;
     if (id === tokenizer.eot || more.includes("\ufffd")) {
       this.end();
       this.complain("Here the model would end its text.");
