@@ -87,5 +87,7 @@ def differences(stored: Any, made: Any, path: str = "") -> list[str]:
         pairs = enumerate(zip(stored, made, strict=True))
         return [d for i, (a, b) in pairs for d in differences(a, b, f"{path}[{i}]")]
     if isinstance(stored, float) and isinstance(made, int | float):
-        return [] if math.isclose(stored, made, rel_tol=1e-4, abs_tol=2e-5) else [path]
+        # Inputs are rounded there too: what lies between two steps may go to either.
+        near = 1e-3 if ".int8.passes" in path or ".int4.passes" in path else 2e-5
+        return [] if math.isclose(stored, made, rel_tol=1e-4, abs_tol=near) else [path]
     return [] if stored == made else [path]
