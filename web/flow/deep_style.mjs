@@ -139,7 +139,7 @@ gpt2-flow.g2-live .flow-swap input { flex: 1; min-width: 6rem; width: 0; }
 `,
   // A deeper level begins at its crumbs.
   `
-gpt2-flow.deep:not(.tours) :is(.strip-box, .flow-who) { display: none; }
+gpt2-flow.deep:not(.tours) .strip-box, .deep .flow-who { display: none; }
 .flow-top { scroll-margin-top: 3.6rem; }
 /* What plays it is seen with what moves; the focus does not go behind it. */
 @media (min-width: 42rem) { .deep > .flow-controls { position: sticky; bottom: 0; z-index: 4; } .deep .flow-picture [tabindex] { scroll-margin-bottom: 4rem; } }
@@ -252,7 +252,7 @@ gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; padding: 0 1.1rem; fo
 .flow-zoom { position: absolute; z-index: 2; right: 10px; bottom: 32px; display: flex; gap: 0.3rem; align-items: center; font: 12px/1.3 system-ui, sans-serif; color: var(--quiet); }
 gpt2-flow.g2-live .flow-zoom button { min-width: 2rem; min-height: 1.75rem; padding: 0; font: 600 1rem/1 system-ui, sans-serif; background: var(--glass); }
 .flow-zoom span:not(:empty) { padding: 0.2rem 0.5rem; background: var(--glass); border-radius: 4px; }
-.turned .flow-zoom { bottom: 2px; }
+@container (max-width: 1000px) { .flow-zoom { bottom: 2px; } .flow-zoom span { display: none; } .turned .flow-zoom { right: 38%; } }
 .plays .flow-zoom, .zoomed :is(.flow-knob, .flow-pulses, .flow-unread) { visibility: hidden; }
 .zoomed :is(.glow, .shine) { display: none; }
 .zoomed .tile-part { stroke: none !important; }

@@ -153,7 +153,7 @@ export function tilesOf(layout, sizes) {
   const tiles = [...own, table(ownHead ? "lm_head" : "wte", V, last)];
   if (ownHead) tiles.push(table("wte", V, begin));
   if (S) tiles.push(table("wpe", S, begin));
-  return { tiles, named };
+  return { tiles, named, wide };
 }
 
 /**
@@ -205,7 +205,7 @@ function inksOf(module) {
  * They stand there as bricks, with their names.
  * @param {ReturnType<typeof tilesOf>} all
  */
-export function bricks({ tiles, named }) {
+export function bricks({ tiles, named, wide }) {
   const behind = [...tiles].sort((a, b) => b.y - a.y || a.x - b.x); // the nearer ones last
   return behind.map((tile) => {
     const { label, module, x, y, width, height, block, deep } = tile;
@@ -220,6 +220,6 @@ export function bricks({ tiles, named }) {
         : "gather";
     const foot = own || tile === behind.find((one) => one.block === block);
     return svg`${foot ? svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>` : nothing}<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(deep ?? DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect>${inksOf(module).map((ink, i, { length }) => svg`<rect class=${`ink ${ink}`} x=${x + (i * width) / length} y=${y} width=${width / length} height=${height}></rect>`)}</g>
-      ${(own && !deep) || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${own ? `${label}: ${label === "wpe" ? "positions" : "tokens"}` : svg`<tspan class="does" x=${tx} dy="-8">${module.includes(".mlp.") ? "MLP" : "attention"}</tspan><tspan x=${tx} dy="15">${label}</tspan>`}</text>` : nothing}`;
+      ${(own && !deep) || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${own ? `${label}${wide ? (label === "wpe" ? ": positions" : ": tokens") : ""}` : svg`<tspan class="does" x=${tx} dy="-8">${module.includes(".mlp.") ? "MLP" : "attention"}</tspan><tspan x=${tx} dy="15">${label}</tspan>`}</text>` : nothing}`;
   });
 }

@@ -74,6 +74,7 @@ export function scale({ settings, state, say, element }) {
   const further = make("button", { "aria-label": "further away", onclick: () => step(1) }, "−");
   const nearer = make("button", { "aria-label": "nearer", onclick: () => step(-1) }, "+");
   const line = make("p", { class: "soft scale-line" }, settings.line ?? "");
+  let said = "";
 
   /** @param {number} value */
   const within = (value) => Math.min(last, Math.max(FIRST, value));
@@ -83,6 +84,11 @@ export function scale({ settings, state, say, element }) {
     at = Math.round(within(zoom) * 100) / 100;
     state.set({ zoom: at });
     ask();
+  };
+  const tell = () => {
+    const { says, name, numbers } = models[Math.max(0, Math.round(at))];
+    const told = at < -0.6 ? `One of the ${grouped(numbers)} numbers of ${name}. ${ALIKE}` : says;
+    if (told !== said) say((said = told));
   };
   const does = (/** @type {string} */ what) => (play.textContent = play.dataset.is = what);
   const stop = () => {
@@ -109,6 +115,7 @@ export function scale({ settings, state, say, element }) {
       if (share === 1 || !element.isConnected) return to(end);
       at = from + pace(share) * (end - from);
       show();
+      tell();
       frame = requestAnimationFrame(tick);
     };
     frame = requestAnimationFrame(tick);
@@ -256,9 +263,8 @@ export function scale({ settings, state, say, element }) {
         hand = { turn: state.get("turn"), tilt: state.get("tilt") };
         show();
       }
-      const zoom = state.get("zoom");
-      const { says, name, numbers } = models[Math.max(0, Math.round(zoom))];
-      say(zoom < -0.6 ? `One of the ${grouped(numbers)} numbers of ${name}. ${ALIKE}` : says);
+      said = "";
+      if (!frame) tell();
     },
     table: () => settings.table,
   };

@@ -123,4 +123,4 @@ def test_stored_texts_stand_behind_more(picture):
     stored.click()
     assert "steps the loss is" in shown.sentence
     shown.element.get_by_role("button", name="fewer", exact=True).click()
-    assert not stored.is_visible()
+    stored.wait_for(state="hidden")
