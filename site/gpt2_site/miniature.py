@@ -52,7 +52,7 @@ svg {{ --bird: #4fb3ba; --machine: #dcae3c; }}
 .bead {{ fill: #8fb0d8; fill-opacity: .5; }}
 :is(#layernorm, #llama):target~.norm .bead {{ fill: #e3efff; fill-opacity: 1; stroke: #8fb0d8; }}
 #mlp:target~.mlp1 .plate {{ fill: #6b8597; }}
-:target~:is(.cubes, .more-bits) use {{ filter: brightness(1.35); }}
+g:target~:is(.cubes, .more-bits) use {{ filter: brightness(1.35); }}
 .way {{ fill: none; stroke: #a3b1be; stroke-width: 1.5; }}
 .back {{ fill: #ffb45e; stroke: #1d1206; stroke-width: .6; }}
 [id^=map] {{ image-rendering: pixelated; }} .grid {{ fill: none; stroke: #18212a; }}
@@ -74,10 +74,10 @@ def over(lane: int, lanes: int) -> float:
     return TOP + (lane + 0.5) * (FOOT - TOP) / lanes
 
 
-def svg(lights: Mapping[str, str], own: str = "") -> str:
+def svg(lights: Mapping[str, str], lit: bool = False) -> str:
     """The drawing; `lights` says by a chapter's name which parts are lit. `!` hides a part.
 
-    In an image the chapter is named by its address, in a page by `own`.
+    In an image its address names the chapter. In a page no address does: `lit` is for that of one.
     """
     stored = one_pass.stored(facts.beginning(facts.PLACES[0]))
     groups: dict[str, list[str]] = {}
@@ -91,17 +91,19 @@ def svg(lights: Mapping[str, str], own: str = "") -> str:
             if missing := set(chosen) - known:
                 raise ValueError(f"no such part: {missing}")
             if chosen:
-                lit = "" if chapter == own else f"#{chapter}:target~"
-                where = ",".join(f"{lit}.{name}" for name in chosen)
+                where = ",".join(f"#{chapter}:target~.{name}" for name in chosen)
                 rules.append(f"{where}{{{'display:none' if way else 'display:inline;opacity:1'}}}")
     body = "".join(
         f'<g class="{_layer(name)} {name}">{"".join(drawn)}</g>' for name, drawn in groups.items()
     )
+    look = LOOK + "".join(rules)
+    if lit:
+        look = look.replace(":target", "")
     targets = "".join(f'<g id="{chapter}"/>' for chapter in lights)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{ALT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none">'
-        f"<style>{LOOK}{''.join(rules)}</style>{_defs(stored)}{targets}{_stage()}{body}</svg>\n"
+        f"<style>{look}</style>{_defs(stored)}{targets}{_stage()}{body}</svg>\n"
     )
 
 

@@ -93,8 +93,9 @@ PLACES = {
 
 
 def svg(own: str = "") -> str:
-    lights = {own: PLACES[own]} if own else PLACES
-    return miniature.svg({slug: place.lights for slug, place in lights.items()}, own)
+    """The drawing of all chapters, or for a page that shows but one of them, lit."""
+    places = {own: PLACES[own]} if own else PLACES
+    return miniature.svg({slug: place.lights for slug, place in places.items()}, lit=bool(own))
 
 
 def write(app: Sphinx, error: Exception | None) -> None:

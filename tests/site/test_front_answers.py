@@ -214,9 +214,7 @@ def test_a_step_of_the_tour_is_stopped_by_the_same_button(opened):
     read(page)
 
 
-def test_nothing_plays_for_a_reader_who_wants_no_motion_or_has_own_colours(
-    opened,
-):
+def test_no_motion_and_a_readers_own_colours_are_respected(opened):
     page = opened(FRONT, before=f"({WATCH})()", clock=True)
     page.locator(READY).wait_for(timeout=WAIT)
     page.clock.run_for(1000)
