@@ -4,6 +4,7 @@
 import { STYLE } from "./deep_style.mjs";
 import { fly } from "./camera.mjs";
 import * as folded from "./folded.mjs";
+import { notesOf } from "./notes.mjs";
 import { make } from "../exhibits/dom.mjs";
 import { sceneOf } from "./scenes.mjs";
 import { wholeWords } from "./read.mjs";
@@ -12,12 +13,12 @@ import { Tools } from "./tools.mjs";
 document.head.append(make("style", {}, STYLE));
 
 /** @typedef {{sceneOf: typeof sceneOf, Tools: typeof Tools, wholeWords: typeof wholeWords,
- *   fly: typeof fly, folded: typeof folded}} Deep */
+ *   fly: typeof fly, folded: typeof folded & {notesOf: typeof notesOf}}} Deep */
 
 /** @type {any} */ (globalThis).gpt2Deep = /** @type {Deep} */ ({
   sceneOf,
   Tools,
   wholeWords,
   fly,
-  folded,
+  folded: { ...folded, notesOf },
 });

@@ -203,5 +203,3 @@ export function othersOf({ pass, at }, layout) {
     );
   });
 }
-
-export { notesOf } from "./notes.mjs";

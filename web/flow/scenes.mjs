@@ -31,7 +31,7 @@ import { product } from "./product.mjs";
  * @property {(tiles: import("./tiles.mjs").Tile[], view: View) => unknown} [weights]  what is in
  *   them, once somebody is near
  * @property {import("./solids.mjs").Solids} [solids]  a block to scale
- * @property {typeof import("./folded.mjs")} [folded]  what many blocks have
+ * @property {import("./deep.mjs").Deep["folded"]} [folded]  what many blocks have
  * @property {string[]} [boxes]  the weights in few pixels, until they come
  * @property {number} step  of a head: score, scale, mask, share, mix
  * @property {number} hover  an output of a matrix; -1: none
