@@ -349,6 +349,17 @@ def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address):
     page.close()
 
 
+def test_a_block_says_that_its_model_is_loading(browser, address):
+    page = browser.new_page()
+    held: list[Route] = []
+    page.route("**/files/crane.js", lambda route: held.append(route))
+    page.goto(f"{address}/{FRONT}")
+    page.locator(READY).wait_for(timeout=WAIT)
+    page.get_by_role("button", name="block 1: open it").press("Enter")
+    page.get_by_text("Loading the model, to compute block 1.").first.wait_for(timeout=WAIT)
+    page.close()
+
+
 def test_the_picture_stands_above_the_fold_and_the_ways_to_begin_are_side_by_side(opened, address):
     page = opened("robots.txt")
     wide = ["h1", ".pitch", "gpt2-flow input[type=text]", ".flow-picture", ".flow-play"]

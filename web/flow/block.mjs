@@ -255,8 +255,9 @@ export function block(view) {
  * @param {number} at
  * @param {ReturnType<typeof lengthsOf> | null} known
  */
-function says({ tokens, lens }, n, at, known) {
+function says({ tokens, lens, only }, n, at, known) {
   const token = quoted(tokens[at]);
+  if (!known && !only) return `Loading the model, to compute block ${n}.`;
   if (!known) return `Of block ${n} only the attention is stored.`;
   const [a, b, c] = [2 * n, 2 * n + 1, 2 * n + 2].map((stage) => lens[stage]?.[at]);
   const said =
