@@ -19,6 +19,7 @@ const SCRIPTS = {
   flow: "flow/all.mjs", // the picture of the whole; what the next needs of it, as `gpt2Flow`
   deep: "flow/deep.mjs", // the levels below the whole, when somebody is near
   beside: "flow/beside.mjs", // and what some pages have beside it
+  space: "space/all.mjs", // the same pass in space, when somebody turns it
   scale: "scale/all.mjs",
   card: "card/all.mjs",
   live: "exhibits/all.mjs",
@@ -33,6 +34,7 @@ const LICENCES = {
   gpt2: "SHA-256 from @noble/hashes (MIT, (c) 2022 Paul Miller).",
   flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
   offline: "With Workbox (MIT, (c) 2018 Google LLC).",
+  space: "With three.js (MIT, (c) 2010-2026 three.js authors).",
   reward: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
   scaling: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
 };
@@ -66,6 +68,7 @@ const flow = {
 };
 const deep = {
   alias: [
+    { find: "./deeper.mjs", replacement: `${web}flow/packed_deeper.mjs` },
     { find: new RegExp(`^\\./(${FLOW.join("|")})\\.mjs$|^lit/.*`), replacement: "flow" },
     ...onBase.alias,
   ],
@@ -83,6 +86,7 @@ const HOW = {
   flow,
   deep,
   beside: deep,
+  space: deep,
   scale: onBase,
   card: onBase,
   live: onBase,

@@ -33,10 +33,12 @@ def raw(html: str) -> nodes.raw:
 
 
 class OnePass(SphinxDirective):
-    option_spec: ClassVar = dict.fromkeys(("plays", "tensors", "beside"), directives.flag)
+    option_spec: ClassVar = dict.fromkeys(("plays", "space", "tensors", "beside"), directives.flag)
 
     def run(self) -> list[nodes.Node]:
         more = {"plays": True} if "plays" in self.options else {}  # once by itself
+        if "space" in self.options:
+            more["space"] = True  # it turns by itself
         if "tensors" in self.options:
             more["tensors"] = "folded"
         if "beside" in self.options:

@@ -9,28 +9,27 @@ import { still } from "../exhibits/motion.mjs";
 
 const TOUCHES = ["pointerdown", "wheel", "keydown"]; // a reader who takes over
 const QUICK = 2; // over in five seconds
+const TURNED = 1.4; // there is more to be seen
 const REST = 4500; // milliseconds until a word changes
 const KEY = 110; // for a letter
+const WIDE = 800; // px of a picture that turns
 const VISIT = "gpt2-edu played";
 
 /**
  * @param {Player} player
  * @param {{passes: Pass[], field: HTMLInputElement, begin: (text: string, says: string) => void,
- *   warm: () => void}} more
- *   `passes`: of the text that is shown, and of the other; `warm`: fetches what goes deeper
+ *   warm: () => void, turn: ((may: () => boolean) => Promise<boolean>) | null}} more
+ *   `passes`: of the text that is shown, and of the other; `warm`: fetches what goes deeper;
+ *   `turn`: shows the picture in space, if it may
  */
-export function arrive(player, { passes: [one, other], field, begin, warm }) {
+export function arrive(player, { passes: [one, other], field, begin, warm, turn }) {
   const { state, stage } = player;
   let touched = false;
   const rests = () => !player.began && !state.get("place") && state.get("station") < 0;
   const run = async () => {
     if (still() || !rests() || location.search) return; // a link shows what it says
-    try {
-      if (sessionStorage[VISIT]) return;
-      sessionStorage[VISIT] = "1";
-    } catch {
-      return; // without storage it would play on every page
-    }
+    const free = () => !touched && rests();
+    const wide = stage.room >= WIDE && matchMedia("(pointer: fine)").matches;
     const take = (/** @type {Event} */ { target }) => {
       const ends = !player.buttons.some((one) => one === target); // which end it by themselves
       if (!touched && player.began && ends) {
@@ -41,7 +40,16 @@ export function arrive(player, { passes: [one, other], field, begin, warm }) {
       touched = true;
     };
     for (const touch of TOUCHES) addEventListener(touch, take, { passive: true });
-    if (await player.play(QUICK, true)) await stage.fling();
+    const turned = turn && wide && (await turn(free));
+    const visit = turned ? `${VISIT} in space` : VISIT;
+    try {
+      if (sessionStorage[visit]) return;
+      sessionStorage[visit] = "1";
+    } catch {
+      return; // without storage it would play on every page
+    }
+    if (!free()) return;
+    if (await player.play(turned ? TURNED : QUICK, true)) await stage.fling();
     warm();
     await wait(REST);
     const here = () => stage.element.isConnected; // no other model has come

@@ -26,6 +26,7 @@ export function declare(state, settings) {
   state.declare("set", []); // numbers that are set by hand
   state.declare("versus", "", { typed: false }); // the text that is compared with
   state.declare("bug", "", { typed: false }); // of chapter 19
+  state.declare("space", false); // it is seen in space
   state.declare("tour", 0, { min: 0, max: 99, whole: true }); // its step; 0: none
 }
 
@@ -39,6 +40,6 @@ export function changed(state, settings) {
     settings.giver !== undefined ||
     turned(state) ||
     state.get("set").length ||
-    ["place", "versus", "bug", "tour", "learned"].some((name) => state.get(name))
+    ["place", "versus", "bug", "tour", "learned", "space"].some((name) => state.get(name))
   );
 }

@@ -9,3 +9,9 @@ export async function deeper({ tensors, giver }) {
   if (tensors || giver !== undefined) await import("./beside.mjs");
   return /** @type {any} */ (globalThis).gpt2Deep;
 }
+
+/** What draws the picture in space. */
+export async function space() {
+  await import("../space/all.mjs");
+  return /** @type {any} */ (globalThis).gpt2Space.Space;
+}

@@ -73,8 +73,9 @@ export function flow(page) {
   if (settings.plays && !model.loaded?.own) {
     const change = (/** @type {string} */ text, /** @type {string} */ says) =>
       begin({ text: (lines.changed = { text, says }).text });
-    const more = { passes: stored, field: strip.input, begin: change, warm: () => warm() };
-    player.arrival = () => arrives(player, more);
+    const turn = async (/** @type {() => boolean} */ may) => (await arrive()).turn.begin(may);
+    const own = { passes: stored, field: strip.input, begin: change, warm: () => warm() };
+    player.arrival = () => arrives(player, { ...own, turn: settings.space && turn });
   }
   const [above, under, below] = ["above", "under", "below"].map((name) =>
     make("div", { class: `flow-${name}` }),
@@ -266,7 +267,7 @@ export function flow(page) {
       make("div", { class: "flow-top" }, crumbs.element, lines.legend, lines.who),
       above,
       player.element,
-      make("div", { class: "flow-controls" }, player.buttons[0], player.slider, ...writer.buttons),
+      make("div", { class: "flow-controls" }, ...player.controls, ...writer.buttons, player.turn),
       player.line,
       page.sentence,
       under,
@@ -278,7 +279,7 @@ export function flow(page) {
       if (changed(state, settings)) await arrive();
       if (!(await find(latest)) || !latest()) return;
       const { block: open } = place();
-      const more = open !== undefined || state.get("versus") || turned(state);
+      const more = open !== undefined || state.get("versus") || state.get("space") || turned(state);
       const known = pass?.tensor?.(Number(open) < nLayer ? `transformer.h.${open}.ln_1` : "ln_f");
       if (more && !elsewhere() && !known && !(await compute(latest, open))) return;
       const ready = !tools || (pass && (await tools.prepare(pass, place(), at(), stage.room)));

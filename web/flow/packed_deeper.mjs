@@ -12,3 +12,8 @@ export async function deeper({ tensors, giver }) {
   if (tensors || giver !== undefined) await script("beside.js", () => all.gpt2Beside);
   return deep;
 }
+
+/** What draws the picture in space. */
+export async function space() {
+  return script("space.js", () => /** @type {any} */ (globalThis).gpt2Space?.Space);
+}

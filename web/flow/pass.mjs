@@ -49,6 +49,32 @@ export function untouched({ next }) {
 }
 
 /**
+ * Where the stream is read: behind the embeddings, and behind both parts of each block.
+ * @param {number} nLayer
+ */
+export function stagePaths(nLayer) {
+  const blocks = Array.from({ length: nLayer }, (_, n) => `transformer.h.${n}.`);
+  return ["embd", ...blocks.flatMap((h) => [`${h}resid_mid`, `${h}resid_post`])];
+}
+
+/**
+ * What a place of the stream means, from what the model would say there: how strongly, and how much of
+ * it the bird, for a text that has one; `side` is null where it has not.
+ * @param {Said | null} said
+ * @param {Pass} pass
+ * @param {number} [least]  share below which it means nothing
+ * @returns {{strength: number, side: number | null}}
+ */
+export function meaning(said, { next }, least = 0) {
+  if (!said) return { strength: 0, side: 0.5 };
+  const { bird, machine, final } = said;
+  const either = next.some(({ sense }) => sense);
+  const sum = either ? Math.min(1, bird + machine) : final;
+  if (sum < least || !sum) return { strength: 0, side: 0.5 };
+  return { strength: sum, side: either ? bird / (bird + machine) : null };
+}
+
+/**
  * A stage by its number, as a reader knows it.
  * @param {number} stage
  */

@@ -4,7 +4,8 @@
 import { fixed, make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { stageName } from "./pass.mjs";
-import { readPass, stagePaths } from "./read.mjs";
+import { stagePaths } from "./pass.mjs";
+import { readPass } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */

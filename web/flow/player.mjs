@@ -53,6 +53,12 @@ export class Player {
       "aria-label": "how far the pass has come",
       oninput: () => this.upTo(this.way[Number(this.slider.value)].depth),
     });
+    this.controls = [this.buttons[0], this.slider];
+    /** Between the flat picture and the one in space. */
+    this.turn = make("button", {
+      class: "flow-turn",
+      onclick: () => state.set({ space: !state.get("space"), place: "" }),
+    });
     /** Its nodes stay: a page with :has() styles all of the picture again where nodes are exchanged. */
     this.told = Array.from({ length: 5 }, () => new Text());
     this.caption = new Text();
@@ -266,6 +272,8 @@ export class Player {
     const { along, fills } = this.stage.shown ?? {};
     for (const button of this.buttons) button.hidden = !along && !fills; // nothing is to be played
     slider.hidden = !along;
+    this.turn.textContent = this.state.get("space") ? "flat" : "3D";
+    this.turn.hidden = !along;
     if (!this.began || fills) this.says.replaceChildren(...this.answer);
     if (!this.began) {
       this.stage.showDepth(at < end ? way[at].depth : Infinity);

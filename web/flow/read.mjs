@@ -3,7 +3,7 @@
 import { LARGE, restOf } from "../exhibits/rest_of.mjs";
 import { nextTask } from "../tasks.mjs";
 import { lengthOf } from "./cells.mjs";
-import { isLit } from "./pass.mjs";
+import { isLit, stagePaths } from "./pass.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
@@ -15,15 +15,6 @@ const LOGITS = 1.5e7; // that the lens reads at once
 const BREATH = 2e4; // that are worked on without a pause
 const FIRST = 9; // numbers of a token's vector that are shown
 const SHOWN = 6; // of what may come next
-
-/**
- * Where the stream is read: behind the embeddings, and behind both parts of each block.
- * @param {number} nLayer
- */
-export function stagePaths(nLayer) {
-  const blocks = Array.from({ length: nLayer }, (_, n) => `transformer.h.${n}.`);
-  return ["embd", ...blocks.flatMap((h) => [`${h}resid_mid`, `${h}resid_post`])];
-}
 
 /**
  * @param {typeof PageModel} model

@@ -40,6 +40,8 @@ export class Stage {
     this.moves = []; // of the veil
     /** @type {HTMLElement | null} */
     this.old = null; // another model's picture
+    /** @type {import("../space/space.mjs").Space | null} */
+    this.space = null; // where the picture is turned
     /** @type {typeof import("./camera.mjs").fly | null} */
     this.fly = null; // from one level to another: it comes with the deeper levels
   }
@@ -132,7 +134,7 @@ export class Stage {
     this.ahead.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
     this.ahead.style.height = `${scene.height}px`;
     render(svg`${scene.ahead}`, /** @type {any} */ (this.ahead));
-    if (old && before) this.fly?.(this, { old, before, inside, around });
+    if (old && before && !this.space) this.fly?.(this, { old, before, inside, around });
     else if (before?.along && scene.along) this.turn(words);
     this.pulses.fill(scene.beads ?? [], scene.nLayer ?? 0);
     this.showDepth(this.depth);
@@ -145,6 +147,7 @@ export class Stage {
    */
   showDepth(depth, leg = null) {
     this.depth = depth;
+    this.space?.showDepth(depth, leg);
     if (leg && leg.to === this.to) return;
     this.to = leg?.to;
     const scene = this.shown;
@@ -169,6 +172,7 @@ export class Stage {
   /** What happens, and what does it has the light. @param {string} says */
   light(says) {
     this.veil.dataset.says = says;
+    this.space?.light(says);
     for (const one of /** @type {NodeListOf<SVGElement>} */ (
       this.scene.querySelectorAll("[data-when]")
     ))

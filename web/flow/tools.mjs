@@ -17,6 +17,7 @@ import { Swap } from "./swap.mjs";
 import { Thumbs } from "./thumbs.mjs";
 import { tilesOf } from "./tiles.mjs";
 import { Tour } from "./tour.mjs";
+import { Turn } from "./turn.mjs";
 import { Unread } from "./unread.mjs";
 import { Zoom } from "./zoom.mjs";
 import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
@@ -63,6 +64,7 @@ export class Tools {
     this.dart = new Dart(state, sizes.llama ? "" : ", bugs");
     if (!sizes.llama) this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
+    this.turn = new Turn(page, { ...tour, go });
     this.thumbs = new Thumbs(model, repaint, tour.stage.svg);
     this.solids = new Solids(model, repaint, tour.stage.svg, this.thumbs);
     this.inset = new Inset(() => (this.zoom.times > 1 ? this.zoom.by(0) : go({})));
@@ -258,7 +260,9 @@ export class Tools {
     this.thumbs.make();
     this.solids.make();
     this.shown = { pass, place, at };
-    this.zoom.set(whole && !pass.only);
+    this.zoom.set(whole && !pass.only && !this.turn.on(place));
+    const sizes = pass.sizes ?? this.model.loaded?.config ?? this.sizes;
+    this.turn.set(pass, place, { at, cut: this.cut(), sizes }).catch(this.complain);
     this.where();
     this.bugs.set();
     this.mine?.set(path);

@@ -3,7 +3,8 @@
 
 import { fixed, make, quoted } from "../exhibits/dom.mjs";
 import { headOf, lengthOf, rowOf } from "./cells.mjs";
-import { readPass, stagePaths, wholeWords } from "./read.mjs";
+import { stagePaths } from "./pass.mjs";
+import { readPass, wholeWords } from "./read.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 /** @import { State } from "../exhibits/state.mjs" */

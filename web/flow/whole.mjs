@@ -18,6 +18,7 @@ import {
   told,
 } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
+import { meaning } from "./pass.mjs";
 import { bricks, facesOf, faint, sides, tilesOf } from "./tiles.mjs";
 import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
 import { wayThrough } from "./way.mjs";
@@ -276,14 +277,11 @@ export function whole(view) {
  * @param {number} [least]  share below which it has none
  */
 export function colour(said, pass, least = 0) {
-  if (!said) return "--strength:0%;--side:50%";
-  const { bird, machine, final } = said;
-  const either = pass.next.some(({ sense }) => sense);
-  const sum = either ? Math.min(1, bird + machine) : final;
-  if (sum < least || !sum) return "--strength:0%;--side:50%";
-  if (!either) return `--strength:${(100 * sum).toFixed(0)}%;--sense:var(--winner)`;
-  const side = (100 * bird) / (bird + machine);
-  return `--strength:${(100 * sum).toFixed(0)}%;--side:${side.toFixed(0)}%`;
+  const { strength, side } = meaning(said, pass, least);
+  const strong = `--strength:${(100 * strength).toFixed(0)}%`;
+  return side === null
+    ? `${strong};--sense:var(--winner)`
+    : `${strong};--side:${(100 * side).toFixed(0)}%`;
 }
 
 /**

@@ -2,7 +2,8 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { asTable, inSentences, outcome } from "../flow/pass.mjs";
-import { readPass, stagePaths, wholeWords } from "../flow/read.mjs";
+import { stagePaths } from "../flow/pass.mjs";
+import { readPass, wholeWords } from "../flow/read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";

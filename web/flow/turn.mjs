@@ -1,0 +1,94 @@
+// The picture of the whole in space, in the place of the flat one, once a reader turns it.
+
+import { make } from "../exhibits/dom.mjs";
+import { space } from "./deeper.mjs";
+import { levelOf } from "./place.mjs";
+
+/** @import { Pass } from "./pass.mjs" */
+/** @import { Place } from "./place.mjs" */
+/** @import { Page } from "../exhibits/exhibit.mjs" */
+/** @import { Space } from "../space/space.mjs" */
+/** @import { Stage } from "./stage.mjs" */
+
+export class Turn {
+  /**
+   * @param {Page} page
+   * @param {{stage: Stage, writer: import("./writer.mjs").Writer, go: (place: Place) => void}} more
+   */
+  constructor({ state, model, complain }, { stage, writer, go }) {
+    this.state = state;
+    this.model = model;
+    this.stage = stage;
+    this.complain = complain;
+    this.acts = {
+      go,
+      pick: (/** @type {number} */ at) => state.set({ at }),
+      append: (/** @type {number} */ id, rest = "") => void writer.append(id, rest).catch(complain),
+    };
+    /** @type {((is: boolean) => void) | null} */
+    this.arrived = null;
+    /** @type {Space | null} */
+    this.space = null;
+    this.layer = make("div", { class: "flow-space", hidden: true });
+    stage.element.append(this.layer);
+  }
+
+  /** Whether it is to be seen: what compares two texts, and the tour, are in the flat picture. @param {Place} place */
+  on(place) {
+    const { state } = this;
+    return state.get("space") && !levelOf(place) && !state.get("versus") && !state.get("tour");
+  }
+
+  /**
+   * By itself, once everything is there.
+   * @param {() => boolean} may  false: a reader has begun
+   * @returns {Promise<boolean>}  whether it did
+   */
+  async begin(may) {
+    try {
+      await Promise.all([space(), this.model.ready()]);
+    } catch {
+      return false; // the flat picture stays
+    }
+    if (!may()) return false;
+    const there = new Promise((done) => (this.arrived = done));
+    this.state.set({ space: true });
+    return there;
+  }
+
+  /**
+   * After a pass is painted.
+   * @param {Pass} pass
+   * @param {Place} place
+   * @param {{at: number, cut: string[], sizes: any}} view
+   */
+  async set(pass, place, view) {
+    if (!this.on(place)) return this.show(false);
+    try {
+      const Space = await space();
+      if (!this.on(place)) return;
+      const colour = (/** @type {string} */ name) => this.stage.colour(name);
+      this.space ??= new Space(this.layer, { model: this.model, colour, acts: this.acts });
+    } catch (error) {
+      this.state.set({ space: false });
+      this.arrived?.(false);
+      return this.complain(error);
+    }
+    const { space: own } = this;
+    const came = this.layer.hidden;
+    this.show(true);
+    const { clientWidth: width, clientHeight: height } = this.layer;
+    const flown = own.set({ pass, ...view }, { width, height });
+    if (came) own.showDepth(this.stage.depth);
+    await flown;
+    this.arrived?.(true);
+  }
+
+  /** @param {boolean} on */
+  show(on) {
+    const { layer, stage } = this;
+    layer.hidden = !on;
+    stage.element.classList.toggle("in-space", on);
+    stage.space = on ? this.space : null;
+  }
+}
