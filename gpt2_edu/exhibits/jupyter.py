@@ -52,7 +52,9 @@ def script() -> str:
     parts = [
         f"document.head.append(Object.assign({style}));",
         *map(files_script, ("crane", "crane_ask", "crane_grammar", "cups", "draft", "gpt2")),
-        *map(static, ("gpt2.js", "base.js", "flow.js", "deep.js", "beside.js", "live.js")),
+        *map(
+            static, ("gpt2.js", "base.js", "flow.js", "deep.js", "beside.js", "space.js", "live.js")
+        ),
     ]
     return "\n".join(["if (!globalThis.gpt2) {", *parts, "}"])
 

@@ -26,6 +26,7 @@ LIMITS = {  # kB
     "flow": 29,  # with each unit of an MLP, and light
     "deep": 48,  # with heads of many blocks, words that are offered, a block to scale
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned
+    "space": 145,  # three.js, and what it draws; when somebody turns the picture
     "scale": 13,
     "card": 12,  # most of it sentences
     "live": 67,

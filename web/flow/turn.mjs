@@ -10,6 +10,8 @@ import { levelOf } from "./place.mjs";
 /** @import { Space } from "../space/space.mjs" */
 /** @import { Stage } from "./stage.mjs" */
 
+const NEEDS = "The picture in 3D needs WebGL, which this browser does not offer.";
+
 export class Turn {
   /**
    * @param {Page} page
@@ -64,17 +66,19 @@ export class Turn {
    */
   async set(pass, place, view) {
     if (!this.on(place)) return this.show(false);
+    /** @type {Space} */
+    let own;
     try {
       const Space = await space();
       if (!this.on(place)) return;
+      if (!document.createElement("canvas").getContext("webgl2")) throw new Error(NEEDS);
       const colour = (/** @type {string} */ name) => this.stage.colour(name);
-      this.space ??= new Space(this.layer, { model: this.model, colour, acts: this.acts });
+      own = this.space ??= new Space(this.layer, { model: this.model, colour, acts: this.acts });
     } catch (error) {
       this.state.set({ space: false });
       this.arrived?.(false);
       return this.complain(error);
     }
-    const { space: own } = this;
     const came = this.layer.hidden;
     this.show(true);
     const { clientWidth: width, clientHeight: height } = this.layer;

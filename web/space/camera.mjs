@@ -45,6 +45,19 @@ export class Camera {
     return (2 * this.stand.distance * Math.tan((FIELD * Math.PI) / 360)) / this.size.height;
   }
 
+  /** px between two points. @param {Vector3} from @param {Vector3} by  to the other */
+  apart(from, by) {
+    const [a, b] = [from.clone(), from.clone().add(by)].map((one) => one.project(this.own));
+    const { width, height } = this.size;
+    return Math.hypot(((b.x - a.x) * width) / 2, ((b.y - a.y) * height) / 2);
+  }
+
+  /** How large something is, in px. @param {Vector3} point @param {number} size */
+  px(point, size) {
+    const far = Math.max(1, this.own.position.distanceTo(point));
+    return (size * this.stand.distance) / (this.unit * far);
+  }
+
   /**
    * Nearer or further, to where a pointer is.
    * @param {number} factor

@@ -8,14 +8,14 @@ import { between, Camera } from "./camera.mjs";
 
 export const FRONT = { side: 0, down: 0.05 }; // radians: as in the flat picture
 const HOME = { side: -0.5, down: 0.32 };
-const STEEP = { side: -1.12, down: 0.5 }; // where there is more height than width
+const STEEP = { side: -1.2, down: 0.62 }; // where there is more height than width
 const INTO = { side: -0.2, down: 0.15 };
 const FLIGHT = 1300; // milliseconds
 const DEGREE = Math.PI / 180;
 export const NEARER = 0.8;
 const ALONG = { side: -0.62, turns: 0.5, down: 0.3, distance: 0.6, part: 0.62 }; // with a pass
 const LAG = 350; // milliseconds until it is there
-const FREE = { wide: [24, 64, 30, 30], narrow: [50, 60, 60, 40] }; // px around all of it
+const FREE = { wide: [24, 64, 30, 30], narrow: [16, 40, 56, 30] }; // px around all of it
 
 export class Moves {
   /** @param {() => void} draw */

@@ -1,6 +1,6 @@
 // What a point in space is: in words, and where a click on it leads.
 
-import { bare, fixed, quoted } from "../exhibits/dom.mjs";
+import { bare, fixed } from "../exhibits/dom.mjs";
 import { share, stageName, stagePaths } from "../flow/pass.mjs";
 import { weightAt } from "./panes.mjs";
 
@@ -10,6 +10,8 @@ import { weightAt } from "./panes.mjs";
 /** @import { Plan } from "./plan.mjs" */
 /** @typedef {{words: string[], go?: Place, pick?: number, append?: {id: number, rest?: string}, does: string}} Told  lines; `go`,
  *   `pick`, `append`: what a click does, which `does` says */
+
+const named = (/** @type {string} */ token) => `“${bare(token)}”`;
 
 /**
  * @param {Intersection} hit
@@ -24,7 +26,7 @@ export function told({ object, point, uv, instanceId: t = 0, faceIndex }, given)
   if (kind === "band") {
     const { of, each } = object.userData;
     const { block, head, query, key, weight } = of[Math.floor(Number(faceIndex) / each)];
-    const [takes, gives] = [query, key].map((n) => quoted(pass.tokens[n]));
+    const [takes, gives] = [query, key].map((n) => named(pass.tokens[n]));
     const words = [`Head ${block}.${head}: ${takes} takes ${fixed(weight, 2)} from ${gives}`];
     return { words, go: { block, head }, does: "open the head" };
   }
@@ -33,7 +35,7 @@ export function told({ object, point, uv, instanceId: t = 0, faceIndex }, given)
     const value = pass.tensor?.(`transformer.h.${block}.mlp.act`).values[t * plan.F + unit] ?? 0;
     const words = [
       `Unit ${unit} of ${plan.F} in the MLP of block ${block}`,
-      `at ${quoted(pass.tokens[t])}: ${fixed(value, 2)}`,
+      `at ${named(pass.tokens[t])}: ${fixed(value, 2)}`,
     ];
     return { words, go: { block, mlp: true, unit }, does: open };
   }
@@ -45,7 +47,7 @@ export function told({ object, point, uv, instanceId: t = 0, faceIndex }, given)
     const table =
       pane.name === "wte"
         ? `token ${row}, number ${column}`
-        : `from number ${column} to ${row - pane.rows[0]}`;
+        : `from input ${column} to output ${row - pane.rows[0]}`;
     const first = `${pane.name}${of}: ${size} weights`;
     if (value === null) return { words: [first], does: "" };
     const words = [first, `${table}: ${fixed(value, 3)}`];
@@ -71,8 +73,8 @@ function lane(t, { x, z }, { plan, pass, at }) {
   const stage = plan.stage(x);
   const [number, path] = [plan.number(z), stagePaths(plan.nLayer)[stage]];
   const said = pass.lens[stage]?.[t];
-  const would = said ? `; it would say ${quoted(said.name)} (${share(said.p)})` : "";
-  const words = [`${quoted(pass.tokens[t])} after ${stageName(stage)}${would}`];
+  const would = said ? `; it would say ${named(said.name)} (${share(said.p)})` : "";
+  const words = [`${named(pass.tokens[t])} after ${stageName(stage)}${would}`];
   if (pass.tensor) {
     const value = pass.tensor(path).values[t * plan.C + number];
     words.push(`number ${number} of ${plan.C}: ${fixed(value, 2)}`);

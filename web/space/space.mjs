@@ -12,6 +12,7 @@ import { make } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
 import { TOLD } from "../flow/timetable.mjs";
 import { bands } from "./bands.mjs";
+import { Digits } from "./digits.mjs";
 import { Labels } from "./labels.mjs";
 import { FRONT, Moves, NEARER } from "./moves.mjs";
 import { inkOf } from "./numbers.mjs";
@@ -32,6 +33,7 @@ import { handle } from "./touch.mjs";
 
 ColorManagement.enabled = false; // colours are the page's
 const INKS = "bird machine winner stream h0 h1 h2 h3 q k v plain minus".split(" ");
+const REST = 160; // milliseconds until numbers are written
 const FAR = 1e6; // beyond all that there is
 const HINT = "Drag to turn. Ctrl and the wheel, or + and −, to go nearer. Click to go in.";
 
@@ -55,6 +57,8 @@ export class Space {
     const moves = new Moves(() => this.draw());
     this.moves = moves;
     this.labels = new Labels({ ...acts, go: (place) => void this.enter(place) });
+    this.digits = new Digits(this.scene);
+    this.rests = 0; // the timer of what is written once the camera stands
     this.hint = make("p", { class: "space-hint" }, HINT);
     const view = (/** @type {string} */ words, /** @type {() => void} */ does, name = words) => {
       const onclick = () => {
@@ -84,10 +88,15 @@ export class Space {
     /** @type {View | null} */
     this.view = null;
     this.frameNumber = 0;
+    this.written = ""; // for which of the camera's stands
     this.last = 0; // milliseconds: when the last frame was
     this.pass = { depth: Infinity, speed: 0, to: Infinity, since: 0 };
     /** @type {Intersection | null} */
     this.hit = null; // what is at the pointer
+    /** @type {[number, number]} */
+    this.cursor = [0, 0]; // of the picture, -1 to 1
+    /** @type {import("three").Vector3 | undefined} */
+    this.anchor = undefined; // the same, behind bands
     handle(this);
   }
 
@@ -115,6 +124,7 @@ export class Space {
     this.view = view;
     const plan = new Plan(pass, sizes);
     this.moves.set(plan);
+    this.digits.clear();
     for (const one of [...this.scene.children]) dispose(one);
     this.scene.clear();
     const look = Object.fromEntries(INKS.map((name) => [name, inkOf(this.colour(name))]));
@@ -218,6 +228,27 @@ export class Space {
     this.renderer.render(scene, moves.camera.own);
     this.labels.renderer.render(scene, moves.camera.own);
     if (goes || (speed && at < to)) this.draw();
+    clearTimeout(this.rests);
+    this.rests = setTimeout(() => this.write(), REST);
+  }
+
+  /** The numbers in the middle of the picture, where there is room for them. */
+  write() {
+    const { view, moves, digits } = this;
+    const { camera, plan } = moves;
+    if (!view) return;
+    const hit = this.hits(...this.cursor).find(({ object }) => object !== this.bands) ?? null;
+    const of = JSON.stringify([hit?.point, camera.stand, camera.size]);
+    if (of === this.written) return;
+    this.written = of;
+    digits.set(hit, { plan, pass: view.pass }, camera);
+    this.draw();
+  }
+
+  /** @param {number} x  -1 to 1 @param {number} y */
+  hits(x, y) {
+    this.ray.setFromCamera(new Vector2(x, y), this.moves.camera.own);
+    return this.ray.intersectObjects(this.scene.children);
   }
 
   /** The picture was taken away. */
@@ -228,12 +259,13 @@ export class Space {
 
   /** What is at a point of the picture. @param {number} x  px @param {number} y @returns {Told | null} */
   pointed(x, y) {
-    const { moves, ray, bands, view } = this;
+    const { moves, bands, view } = this;
     const { width, height } = moves.camera.size;
     if (!view || !bands) return null;
-    const at = new Vector2((2 * x) / width - 1, 1 - (2 * y) / height);
-    ray.setFromCamera(at, moves.camera.own);
-    this.hit = (x >= 0 && ray.intersectObjects(this.scene.children)[0]) || null;
+    this.cursor = x < 0 ? [0, 0] : [(2 * x) / width - 1, 1 - (2 * y) / height];
+    const hits = x < 0 ? [] : this.hits(...this.cursor);
+    [this.hit = null] = hits;
+    this.anchor = hits.find(({ object }) => object !== bands)?.point;
     const { object, faceIndex } = this.hit ?? {};
     const nth = object === bands ? Math.floor(Number(faceIndex) / bands.userData.each) : -1;
     const { chosen } = /** @type {ShaderMaterial} */ (bands.material).uniforms;

@@ -17,13 +17,18 @@ gpt2-flow.g2-live .space-label.block { font: 600 14px/1 system-ui, sans-serif; c
 gpt2-flow.g2-live .space-label.word { color: #bfe3e5; padding: 5px 0 0; }
 gpt2-flow.g2-live .space-label.next.first { font-size: 23px; }
 gpt2-flow.g2-live .space-label i { font: 500 12px/1 system-ui, sans-serif; color: var(--quiet); }
-.space-told { position: absolute; z-index: 3; left: 0; top: 0; max-width: 22rem; pointer-events: none; padding: 0.45rem 0.65rem; font: 13px/1.4 system-ui, sans-serif; color: var(--ink); background: rgb(10 15 20 / 0.92); border: 1px solid #3d4b59; border-radius: 6px; }
+.space-told { position: absolute; z-index: 99999; left: 0; top: 0; max-width: 22rem; pointer-events: none; padding: 0.45rem 0.65rem; font: 13px/1.4 system-ui, sans-serif; color: var(--ink); background: rgb(10 15 20 / 0.92); border: 1px solid #3d4b59; border-radius: 6px; }
 .space-told p { margin: 0; }
 .space-told p:last-child:not(:first-child) { color: var(--quiet); }
-.space-hint { position: absolute; left: 12px; top: 10px; margin: 0; font: 13px/1.4 system-ui, sans-serif; color: var(--quiet); pointer-events: none; }
+.space-digit { font: 600 12px/1 "JetBrains Mono", ui-monospace, monospace; color: #fff; text-shadow: 0 0 3px #000, 0 0 2px #000; }
+.space-hint { position: absolute; left: 8px; top: 8px; margin: 0; padding: 0.3rem 0.6rem; font: 13px/1.4 system-ui, sans-serif; color: var(--quiet); background: rgb(10 15 20 / 0.75); border-radius: 6px; pointer-events: none; }
 .space-hint b { color: var(--ink); font-size: 15px; }
 .space-views { position: absolute; right: 10px; top: 8px; display: flex; gap: 0.3rem; }
 gpt2-flow.g2-live .space-views button { min-width: 2.2rem; min-height: 1.9rem; padding: 0 0.6rem; font: 600 13px/1 system-ui, sans-serif; background: var(--glass); }
 .in-space > :is(.flow-picture, .flow-veil, .flow-pulses, .flow-zoom, .flow-knob, .flow-unread) { visibility: hidden; }
-@container (max-width: 640px) { .flow-space { position: relative; height: 78svh; } .space-hint { max-width: 60%; } }
+@container (max-width: 640px) {
+  .flow-space { position: relative; height: min(72svh, 620px); }
+  .in-space > :is(.flow-picture, .flow-veil) { display: none; }
+  .space-hint, gpt2-flow.g2-live .space-label:is(.token:not(.chosen), .next:not(.first)) { display: none; }
+}
 `;

@@ -38,7 +38,7 @@ export function handle(space) {
     scale: (factor) => {
       space.rest();
       space.pointed(pointer.x, pointer.y);
-      const moved = moves.camera.scale(factor, pointer, space.hit?.point);
+      const moved = moves.camera.scale(factor, pointer, space.anchor);
       space.draw();
       return moved;
     },
