@@ -17,10 +17,11 @@ export class Turn {
    * @param {Page} page
    * @param {{stage: Stage, writer: import("./writer.mjs").Writer, go: (place: Place) => void}} more
    */
-  constructor({ state, model, complain }, { stage, writer, go }) {
+  constructor({ state, model, update, complain }, { stage, writer, go }) {
     this.state = state;
     this.model = model;
     this.stage = stage;
+    this.update = update;
     this.complain = complain;
     this.acts = {
       go,
@@ -77,6 +78,7 @@ export class Turn {
     } catch (error) {
       this.state.set({ space: false });
       this.arrived?.(false);
+      await this.update(); // which forgets what is said
       return this.complain(error);
     }
     const came = this.layer.hidden;
@@ -91,6 +93,8 @@ export class Turn {
   /** @param {boolean} on */
   show(on) {
     const { layer, stage } = this;
+    const has = document.activeElement;
+    if (!on && has instanceof HTMLElement && layer.contains(has)) has.blur(); // what is seen then has it
     layer.hidden = !on;
     stage.element.classList.toggle("in-space", on);
     stage.space = on ? this.space : null;

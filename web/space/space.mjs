@@ -78,22 +78,20 @@ export class Space {
     frame.append(this.canvas, this.labels.element, this.hint, views);
     this.shared = { front: { value: FAR } };
     this.ray = new Raycaster();
-    /** @type {Map<string, Float32Array>} */
-    this.weights = new Map(); // of the model `of`, by matrix
-    this.of = /** @type {unknown} */ (null);
+    /** @type {{of: unknown, all: Map<string, Float32Array>}} */
+    this.weights = { of: null, all: new Map() }; // of a model, by matrix
     /** @type {Mesh[]} */
     this.panes = [];
-    /** @type {Mesh | null} */
-    this.bands = null;
-    /** @type {View | null} */
-    this.view = null;
+    this.bands = /** @type {Mesh | null} */ (null);
+    this.view = /** @type {View | null} */ (null);
+    this.left = false; // for a deeper place
+    this.opener = /** @type {HTMLElement | null} */ (null); // what had the focus then
     this.frameNumber = 0;
     this.written = ""; // for which of the camera's stands
     this.last = 0; // milliseconds: when the last frame was
     this.pass = { depth: Infinity, speed: 0, to: Infinity, since: 0 };
     /** @type {Intersection | null} */
     this.hit = null; // what is at the pointer
-    /** @type {[number, number]} */
     this.cursor = [0, 0]; // of the picture, -1 to 1
     /** @type {import("three").Vector3 | undefined} */
     this.anchor = undefined; // the same, behind bands
@@ -115,6 +113,7 @@ export class Space {
     if (was && !this.left) return undefined;
     if (!was) moves.camera.put(moves.fitted(FRONT));
     this.left = false;
+    if (document.activeElement === document.body) this.opener?.focus({ preventScroll: true });
     return moves.fly(moves.home);
   }
 
@@ -144,10 +143,10 @@ export class Space {
 
   /** The weights, one matrix after the other. @param {Mesh[]} panes */
   async fetch(panes) {
-    const { model, weights } = this;
+    const { model } = this;
     const loaded = await model.ready();
-    if (this.of !== loaded) weights.clear();
-    this.of = loaded;
+    if (this.weights.of !== loaded) this.weights = { of: loaded, all: new Map() };
+    const weights = this.weights.all;
     for (const mesh of panes) {
       const { module, rows, columns } = mesh.userData.pane;
       const name = `${module} ${rows}`;
@@ -176,6 +175,8 @@ export class Space {
   async enter(place) {
     this.rest();
     this.left = true;
+    const has = document.activeElement;
+    this.opener = has instanceof HTMLElement && this.frame.contains(has) ? has : null;
     if (!still()) await this.moves.fly(this.moves.before(Number(place.block)));
     this.acts.go(place);
   }
@@ -237,7 +238,7 @@ export class Space {
     const { view, moves, digits } = this;
     const { camera, plan } = moves;
     if (!view) return;
-    const hit = this.hits(...this.cursor).find(({ object }) => object !== this.bands) ?? null;
+    const hit = this.hits(this.cursor).find(({ object }) => object !== this.bands) ?? null;
     const of = JSON.stringify([hit?.point, camera.stand, camera.size]);
     if (of === this.written) return;
     this.written = of;
@@ -245,8 +246,8 @@ export class Space {
     this.draw();
   }
 
-  /** @param {number} x  -1 to 1 @param {number} y */
-  hits(x, y) {
+  /** @param {number[]} at  of the picture, -1 to 1 */
+  hits([x, y]) {
     this.ray.setFromCamera(new Vector2(x, y), this.moves.camera.own);
     return this.ray.intersectObjects(this.scene.children);
   }
@@ -263,7 +264,7 @@ export class Space {
     const { width, height } = moves.camera.size;
     if (!view || !bands) return null;
     this.cursor = x < 0 ? [0, 0] : [(2 * x) / width - 1, 1 - (2 * y) / height];
-    const hits = x < 0 ? [] : this.hits(...this.cursor);
+    const hits = x < 0 ? [] : this.hits(this.cursor);
     [this.hit = null] = hits;
     this.anchor = hits.find(({ object }) => object !== bands)?.point;
     const { object, faceIndex } = this.hit ?? {};

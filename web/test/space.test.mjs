@@ -3,6 +3,7 @@
 
 import { Vector3 } from "three";
 import { beforeAll, expect, test } from "vitest";
+import { fixed } from "../exhibits/dom.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { stagePaths } from "../flow/pass.mjs";
 import { readPass } from "../flow/read.mjs";
@@ -160,7 +161,7 @@ test("what is pointed at is told with its number", async () => {
   const at = (object, more) => told({ object, point, ...more }, given);
   const lane = at({ userData: { kind: "lane" } }, { instanceId: 3 });
   const mid = pass.tensor("transformer.h.1.resid_mid").values[3 * 128 + 17];
-  expect(lane.words[1]).toBe(`number 17 of 128: ${mid.toFixed(2).replace("-", "−")}`);
+  expect(lane.words[1]).toBe(`number 17 of 128: ${fixed(mid, 2)}`);
   expect(lane.pick).toBe(3);
   expect(lane.words[0]).toMatch(/after attention of block 1; it would say/);
   const mesh = bands(given);
@@ -181,14 +182,12 @@ test("what is pointed at is told with its number", async () => {
   const act = pass.tensor("transformer.h.2.mlp.act").values[6 * 512 + 300];
   expect(wing.words).toEqual([
     "Unit 300 of 512 in the MLP of block 2",
-    `at “crane”: ${act.toFixed(2).replace("-", "−")}`,
+    `at “crane”: ${fixed(act, 2)}`,
   ]);
   const of = panesOf(plan).find(({ module }) => module === "transformer.h.1.mlp.c_fc");
   const { mesh: glass, weight } = await filled(of);
   const told_ = at(glass, { uv: { x: 71.5 / 128, y: 1 - 237.5 / 512 } });
-  expect(told_.words[1]).toBe(
-    `from input 71 to output 237: ${weight[237 * 128 + 71].toFixed(3).replace("-", "−")}`,
-  );
+  expect(told_.words[1]).toBe(`from input 71 to output 237: ${fixed(weight[237 * 128 + 71], 3)}`);
   expect(told_.go).toEqual({ block: 1, mlp: true, weight: "c_fc", token: 6 });
 });
 
