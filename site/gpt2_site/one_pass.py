@@ -34,8 +34,8 @@ FULL = 2.5  # root mean squares: a weight as far from zero as this has the full 
 INKS = {"q": 0x66ABDD, "k": 0xEE8F55, "v": 0x43B892, "plain": 0x8FB0D8, "minus": 0x8A8072}
 # The largest text of the first page on a phone, from the first paint; then the picture has it.
 WHO = (
-    '<p class="soft flow-who">Crane World’s model answers ({parameters} parameters). '
-    "It knows only its small world. <span>use GPT-2</span></p>"
+    '<p class="soft flow-who">Crane World’s model answers: {parameters} parameters for '
+    "a small language of stories. <span>use GPT-2</span></p>"
 )
 CHIPS = (
     "In the city, the crane",

@@ -144,24 +144,15 @@ gpt2-flow.deep:not(.tours) .strip-box, .deep .flow-who { display: none; }
 /* What plays it is seen with what moves; the focus does not go behind it. */
 @media (min-width: 42rem) { .deep > .flow-controls { position: sticky; bottom: 0; z-index: 4; } .deep .flow-picture [tabindex] { scroll-margin-bottom: 4rem; } }
 `,
-  // What is said of a word that the model has never met; its numbers stand behind.
+  // A word that the model has never met: its numbers mean little. What asks before GPT-2 comes.
   `
 .unread :is(.next, .fan, .word) { opacity: 0.4; }
-.unread .flow-knob { visibility: hidden; }
-.flow-unread { position: absolute; z-index: 2; box-sizing: border-box; margin: 0; padding: 0.7rem 0.8rem; font: 14px/1.4 system-ui, sans-serif; color: var(--quiet); background: #16202ae6; border: 1px solid var(--line); border-radius: 10px; }
-.flow-unread.asks { width: 27rem !important; }
-.flow-unread b { display: block; font-size: 15px; color: var(--ink); }
-gpt2-flow.g2-live .flow-unread > button { display: block; min-height: 2.25rem; margin-top: 0.4rem; }
-gpt2-flow.g2-live :is(.flow-unread, .flow-who) > button.wanted { font: 600 0.9rem system-ui, sans-serif; color: var(--paper); background: var(--g2-accent, var(--bird)); border-color: transparent; text-decoration: none; }
-gpt2-flow.g2-live .flow-who > button.wanted { padding: 0 0.6rem; border-radius: 999px; }
 .flow-who { position: relative; }
 .flow-who > [role="group"] { position: absolute; z-index: 5; inset: calc(100% + 0.3rem) 0 auto auto; width: min(36rem, 100%); box-sizing: border-box; box-shadow: 0 6px 24px #000a; }
 `,
-  // The way into the picture, and a text that is offered.
+  // The way into the picture.
   `
 .flow-crumbs { min-height: 2rem; font-size: 0.95rem; }
-.flow-near { margin-inline-end: 0.3em !important; max-width: 13rem !important; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; }
-@media (max-width: 41.9rem) { .flow-near { max-width: 7.5rem !important; } }
 `,
   // Heads that are cut, and what comes of it.
   `
@@ -253,7 +244,7 @@ gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; padding: 0 1.1rem; fo
 gpt2-flow.g2-live .flow-zoom button { min-width: 2rem; min-height: 1.75rem; padding: 0; font: 600 1rem/1 system-ui, sans-serif; background: var(--glass); }
 .flow-zoom span:not(:empty) { padding: 0.2rem 0.5rem; background: var(--glass); border-radius: 4px; }
 @container (max-width: 1000px) { .flow-zoom { bottom: 2px; } .flow-zoom span { display: none; } .turned .flow-zoom { right: 38%; } }
-.plays .flow-zoom, .zoomed :is(.flow-knob, .flow-pulses, .flow-unread) { visibility: hidden; }
+.plays .flow-zoom, .zoomed :is(.flow-knob, .flow-pulses) { visibility: hidden; }
 .zoomed :is(.glow, .shine) { display: none; }
 .zoomed .tile-part { stroke: none !important; }
 .zoomed .flow-picture { cursor: grab; touch-action: none; }

@@ -69,7 +69,7 @@ export function flow(page) {
   const onclick = () => void arrive().then((tools) => tools.tour.begin(), complain);
   const tour = make("button", { class: "flow-tour-open", onclick }, "Take the tour");
   tour.append(make("span", {}, ": two minutes"));
-  const lines = new Lines(page, strip, tour);
+  const lines = new Lines(page, texts, tour);
   if (settings.plays && !model.loaded?.own) {
     const change = (/** @type {string} */ text, /** @type {string} */ says) =>
       begin({ text: (lines.changed = { text, says }).text });
@@ -89,7 +89,7 @@ export function flow(page) {
     const forget = () => (answered = "");
     const more = { sizes, stage: stage.element, stored, cut, begin, go, latest: latestPass };
     const own = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
-    const guided = { ...own, gpt2: lines.gpt2, who: lines.who, writer, chapters, player, stage };
+    const guided = { ...own, who: lines.who, writer, chapters, player, stage };
     tools = new deep.Tools(page, { ...more, forget, repaint: () => paint(), tour: guided });
     writer.dart = tools.dart;
     above.before(tools.tour.card);
@@ -219,7 +219,7 @@ export function flow(page) {
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
     player.answer = lines.set(seen, how, scene.tells);
     player.result.classList.toggle("deep", !top);
-    tools?.unread.set(top ? lines.unread : "", scene.knob);
+    stage.element.classList.toggle("unread", top && lines.unread !== ""); // its numbers mean little
     const path = player.set(pass.nLayer, Boolean(llama) && !pass.only);
     tour.hidden = !settings.passes || Boolean(model.loaded?.own);
     tools?.tour.set(pass);

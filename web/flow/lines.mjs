@@ -7,8 +7,8 @@ import { gpt2Button, megabytes } from "../exhibits/published.mjs";
 import { inSentences } from "./pass.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
-/** @import { Strip } from "../exhibits/strip.mjs" */
 /** @import { Pass } from "./pass.mjs" */
+/** @import { Texts } from "./texts.mjs" */
 
 const GPT2 = "GPT-2"; // the published one, when it answers
 const OWN_RUN = "GPT-2 124M answered this once. What you type, Crane World’s model answers.";
@@ -17,10 +17,11 @@ const LEARNING = "Crane World’s model while it learned.";
 export class Lines {
   /**
    * @param {Page} page
-   * @param {Strip} strip  its field comes first
+   * @param {Texts} texts  their field comes first
    * @param {HTMLElement} tour  what begins it
    */
-  constructor({ settings, state, model, element, complain }, { element: box, input }, tour) {
+  constructor({ settings, state, model, element, complain }, { strip, english }, tour) {
+    const { element: box, input } = strip;
     this.settings = settings;
     this.state = state;
     this.model = model;
@@ -34,13 +35,9 @@ export class Lines {
     this.book.addEventListener("click", () => {
       if (model.loaded?.from) state.set({ text: settings.text, at: -1 }); // whose words it knows
     });
-    const onclick = () => {
-      input.value = nearest(this.input.value, settings.chips);
-      input.dispatchEvent(new Event("input"));
-      this.gpt2.focus({ preventScroll: true }); // the button that had it is gone
-    };
-    this.near = make("button", { class: "flow-near", onclick });
-    this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.near);
+    const little = make("span", { class: "long" }, "Its answer means little. ");
+    this.english = make("span", {}, " ", little, english);
+    this.who = make("p", { class: "soft flow-who" }, this.says, this.english, " ");
     this.who.append(this.book, " ", this.gpt2);
     this.field = make("div", { class: "flow-field" }, input, tour);
     box.prepend(this.field); // the field first
@@ -70,16 +67,15 @@ export class Lines {
     const book = this.unread || now || bookAnswers(settings.parameters);
     const answers = ownAnswers(loaded?.from) || book;
     const told = run ? OWN_RUN : state.get("learned") ? LEARNING : answers;
-    const near = strange.length && !this.left ? nearest(text, chips) : "";
-    this.near.hidden = !near;
-    this.near.textContent = this.near.title = near && `try “${near}”`;
+    this.english.hidden = !strange.length;
+    this.who.classList.toggle("unread", strange.length > 0);
     this.nameGpt2();
     const line = changed?.text === pass.text ? changed.says : told;
     this.who.classList.toggle("fresh", line === changed?.says && line !== "");
     if (says.textContent !== line) says.textContent = line; // it is read aloud
     this.book.hidden = !loaded?.own || Boolean(state.get("run") || state.get("learned"));
     this.gpt2.hidden = !settings.gpt2 || loaded?.name === GPT2;
-    legend.hidden = !top;
+    legend.hidden = !top || strange.length > 0; // there they mean little
     const thing = loaded?.from?.unit === "characters" ? "character" : "word";
     legend.replaceChildren(...legendOf(pass, Boolean(other), thing));
     this.told.replaceChildren(...inSentences(pass, at).map((one) => make("li", {}, one)));
@@ -109,18 +105,6 @@ function neverRead([first, ...more]) {
 }
 
 /**
- * The text that has most words of another.
- * @param {string} text
- * @param {string[]} texts
- */
-export function nearest(text, texts) {
-  const wordsOf = (/** @type {string} */ of) => new Set(of.toLowerCase().match(/\p{L}+/gu));
-  const words = wordsOf(text);
-  const shared = texts.map((one) => [...wordsOf(one)].filter((word) => words.has(word)).length);
-  return texts[shared.indexOf(Math.max(...shared))] ?? "";
-}
-
-/**
  * Which model answers, where it is the reader's, and what its tokens are.
  * @param {import("../exhibits/page_model.mjs").From} [from]
  */
@@ -134,8 +118,8 @@ function ownAnswers(from) {
 
 /** @param {string} [parameters]  how many the book's model has */
 function bookAnswers(parameters) {
-  const size = parameters ? ` (${parameters} parameters)` : "";
-  return `Crane World’s model answers${size}. It knows only its small world.`;
+  const size = parameters ? `${parameters} parameters for ` : "";
+  return `Crane World’s model answers: ${size}a small language of stories.`;
 }
 
 /**

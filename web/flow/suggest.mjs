@@ -1,32 +1,30 @@
 // What is offered while a text is typed: words that the model knows, the likeliest first; behind a known
-// word what it would say next, in place of an unknown one what it expects there. And a dice.
+// word what it would say next, in place of an unknown one others of its kind. And a dice.
 
 import { unknown, worldsWords } from "../exhibits/crane_world.mjs";
 import { make } from "../exhibits/dom.mjs";
+import { insteadOf } from "./instead.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 /** @import { Pass } from "./pass.mjs" */
 /** @typedef {{word: string, text: string, caret: number}} Offer  what the text becomes with it */
 
 const MOST = 7; // words
-const LEAST = 0.01; // share of a word that takes the place of an unknown one
 const TRIED = 10; // words whose every token is asked for
 const NARROW = 672; // px of a window in which the field has no room for it
 const LIST = "flow-suggest";
 
 /**
- * What of a text is to be written or replaced: the first word that is unknown, the word that the caret
- * stands in, or the one that is growing at it.
+ * What of a text is to be written or replaced: the word that the caret stands in, or the one that is
+ * growing at it.
  * @param {string} text
- * @param {number} caret
- * @param {string} [strange]  unknown
+ * @param {number} at  the caret
  */
-export function placeIn(text, caret, strange) {
-  const at = strange ? text.indexOf(strange) : caret;
-  const before = strange ? "" : (/\p{L}+$/u.exec(text.slice(0, at))?.[0] ?? "");
+export function placeIn(text, at) {
+  const before = /\p{L}+$/u.exec(text.slice(0, at))?.[0] ?? "";
   const after = /^\p{L}*/u.exec(text.slice(at))?.[0] ?? "";
-  const [start, end] = [at - before.length, at + (strange ?? after).length];
-  return { start, end, word: text.slice(start, end), grows: !strange && !after };
+  const [start, end] = [at - before.length, at + after.length];
+  return { start, end, word: text.slice(start, end), grows: !after };
 }
 
 export class Suggest {
@@ -196,40 +194,74 @@ export class Suggest {
     return words.sort(([, a], [, b]) => b - a);
   }
 
+  /** No story begins with some words, but a sentence does: this stands before it. @param {string} text */
+  asSentence(text) {
+    const [first = ""] = text.match(/^\p{L}+/u) ?? [];
+    const { tokenizer } = this.model.present;
+    const [alone, inside] = [first, ` ${first}`].map((one) => tokenizer.encode(one).length);
+    return (alone > inside ? ". " : "") + text;
+  }
+
+  /**
+   * How likely it is that a text goes on so.
+   * @param {string} before
+   * @param {string} next
+   */
+  async follows(before, next) {
+    const { model } = this;
+    const { ids } = await model.encode(this.asSentence(before));
+    const run = await model.run({ ids, key: "flow, suggest", lastOnly: true });
+    return run ? model.probabilities(run.logits)[model.present.tokenizer.encode(next)[0]] : 0;
+  }
+
+  /**
+   * What may take the place of unknown words.
+   * @param {string} text
+   * @param {string[]} strange
+   */
+  instead(text, strange) {
+    return insteadOf(text, strange, {
+      ranked: (before, fits) => this.ranked(this.asSentence(before), fits),
+      follows: (before, next) => this.follows(before, next),
+    });
+  }
+
   async offer() {
     const { field, pass } = this;
     if (!this.open) return;
     const round = ++this.round;
     await this.model.ready();
     const text = field.value;
-    const [strange] = unknown(text);
-    const { start, end, word, grows } = placeIn(text, field.selectionStart ?? text.length, strange);
+    const strange = unknown(text);
+    const place = strange.length ? await this.instead(text, strange) : null;
+    const here = place ?? placeIn(text, field.selectionStart ?? text.length);
+    const { start, end, grows = false } = { grows: false, ...here };
+    const word = text.slice(start, end);
     this.grows = grows && end === text.length;
     const put = (/** @type {string} */ one) => {
       const longer = text.slice(0, start) + one + text.slice(end);
       return { word: one, text: longer, caret: start + one.length };
     };
     const fits = (/** @type {string} */ one) => one !== word && (!grows || one.startsWith(word));
-    const before = text.slice(0, start);
-    const [first = ""] = before.match(/^\p{L}+/u) ?? [];
-    const { tokenizer } = this.model.present;
-    const [alone, inside] = [first, ` ${first}`].map((one) => tokenizer.encode(one).length);
-    const lead = strange && alone > inside ? ". " : ""; // no story begins so, but a sentence does
-    const ranked = (!grows || word) && (await this.ranked(lead + before, fits));
-    if (ranked === null || round !== this.round || !this.open) return;
-    const all = (ranked || []).filter(([, p]) => !strange || p >= LEAST).map(([one]) => one);
-    if (!grows) return this.show(all.slice(0, MOST).map(put), word);
+    const asked = place || (grows && !word) ? [] : await this.ranked(text.slice(0, start), fits);
+    const words = place ? place.words : asked?.map(([one]) => one);
+    if (!words || round !== this.round || !this.open) return;
+    if (!grows) return this.show(words.slice(0, MOST).map(put), word);
     const begins = word && !this.words(!start).has(word); // and is no word yet
-    const here = pass?.text === text.trimEnd() && end === text.length ? pass.next : [];
-    const next = here
+    const now = pass?.text === text.trimEnd() && end === text.length ? pass.next : [];
+    const next = now
       .filter(({ p, name }) => !begins && p >= 0.01 && !name.startsWith("⟨"))
       .map((one) => {
         const more = this.model.present.tokenizer.decode([one.id]) + (one.rest ?? "");
         const longer = text.trimEnd() + more;
         return { word: more.trim() || more, text: longer, caret: longer.length };
       });
-    const offers = [...all.slice(0, next.length ? 2 : MOST).map(put), ...next].slice(0, MOST);
-    this.show(offers, "", word && all[0] && end === text.length ? all[0].slice(word.length) : "");
+    const offers = [...words.slice(0, next.length ? 2 : MOST).map(put), ...next].slice(0, MOST);
+    this.show(
+      offers,
+      "",
+      word && words[0] && end === text.length ? words[0].slice(word.length) : "",
+    );
   }
 
   /** Another word in place of that at the caret: drawn as the model expects it there. */

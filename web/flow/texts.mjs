@@ -7,6 +7,7 @@ import { runsAsChips } from "./stored.mjs";
 
 const SHOWN = 3; // examples
 const READY = 3; // stored pass of GPT-2 that is one of them
+const NUMBERS = ["", "", "two", "three", "four", "five", "six"];
 
 export class Texts {
   /**
@@ -23,11 +24,18 @@ export class Texts {
     this.examples = /** @type {string[]} */ ([]); // the reader's own
     const onText = (/** @type {string} */ text) => begin({ text });
     this.strip = new Strip({ value, chips: chips.slice(0, shown), onText });
+    const runs = runsAsChips("GPT-2’s stored passes", gpt2, (run) => begin({ run, off: [] }));
+    const see = () => {
+      this.open(true);
+      runs.querySelector("button")?.focus();
+    };
+    const told = `GPT-2 knows English: see its ${NUMBERS[gpt2?.length] ?? ""} stored passes`;
+    this.english = make("button", { onclick: see, hidden: !gpt2 }, told);
     this.rest = make(
       "div",
       {},
       runsAsChips("more beginnings", others, (nth) => begin({ text: others[nth - 1] })),
-      runsAsChips("GPT-2’s stored passes", gpt2, (run) => begin({ run, off: [] })),
+      runs,
       runsAsChips("the crane while it learned", learned?.texts, (learned) => begin({ learned })),
     );
     if (english) {

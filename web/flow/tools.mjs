@@ -18,7 +18,6 @@ import { Thumbs } from "./thumbs.mjs";
 import { tilesOf } from "./tiles.mjs";
 import { Tour } from "./tour.mjs";
 import { Turn } from "./turn.mjs";
-import { Unread } from "./unread.mjs";
 import { Zoom } from "./zoom.mjs";
 import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 
@@ -55,7 +54,6 @@ export class Tools {
     this.versus = new Versus(model, state, stored, settings.chips ?? []);
     this.swap = new Swap(model, stage, { latest, begin, complain });
     this.suggest = new Suggest(model, tour.field, tour.text, complain);
-    this.unread = new Unread(stage, tour.gpt2, tour.who);
     this.mine =
       (beside && settings.tensors && !sizes.llama && new beside.Mine(stage, complain)) || null;
     this.panels = beside?.panels(page, { switches: () => ({ headsOff: cut() }), forget });

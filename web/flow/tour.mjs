@@ -22,7 +22,7 @@ const HEAD = 48; // px of the page's bar
 export class Tour {
   /**
    * @param {State} state
-   * @param {{open: HTMLElement, text: string, field: HTMLInputElement, gpt2: HTMLElement, who: HTMLElement, writer: Writer,
+   * @param {{open: HTMLElement, text: string, field: HTMLInputElement, who: HTMLElement, writer: Writer,
    *   player: Player, stage: Stage, chapters?: string[]}} more  `open`: the button that begins it;
    *   `chapters`: their addresses
    */
