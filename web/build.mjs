@@ -106,6 +106,13 @@ const texts = {
       .replace(/^ *\/\/.*$/gm, "")
       .replace(/(?<=[:;,{}]) +| +(?=[{}])|;(?= *\})|\n *|(?<=[ :,(])0(?=\.)/g, "");
   },
+  // Nor do they remove those that indent the lines of a picture's markup.
+  generateBundle: (_, files) => {
+    for (const file of Object.values(files)) {
+      if (/^(flow|deep|beside)\./.test(file.fileName))
+        file.code = file.code.replace(/(?<=>)\n +(?=<)/g, "").replace(/\n +/g, " ");
+    }
+  },
 };
 
 for (const [name, entry] of Object.entries(SCRIPTS)) {

@@ -41,7 +41,7 @@ CHIPS = (
     "In the city, the crane",
     "In the marsh, the crane",
     "By the river, the crane",
-    'Then Vera gave Nils the kite. "Thank you," said',
+    "Five crows sat on the roof. One of the",
 )
 
 

@@ -140,7 +140,7 @@ def test_the_tour_leads_through_and_gives_back_what_was_there(opened):
             card.get_by_role("button", name="lifted").click()
             card.get_by_text("Right: ␣lifted (0.44)").wait_for()
         if n == 9:
-            card.get_by_role("button", name="cut 1.2").click()
+            card.get_by_role("button", name="cut both").click()
             card.get_by_text("falls to 0.32").wait_for(timeout=WAIT)
         page.keyboard.press("ArrowRight")
     assert titles[0] == "Seven pieces" and len(set(titles)) == 10

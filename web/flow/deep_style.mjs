@@ -164,8 +164,8 @@ gpt2-flow.deep:not(.tours) .strip-box, .deep .flow-who { display: none; }
 `,
   // What a stored pass cannot do is grey.
   `
-.stored :is(.head, .cutter) { opacity: 0.45; }
-.stored :is(.head, .cutter, .ribbon, .next, .mlp, .tile) { cursor: not-allowed !important; }
+.stored :is(.snip, .cutter) { opacity: 0.45; }
+.stored :is(.snip, .cutter, .next, .mlp, .tile) { cursor: not-allowed !important; }
 `,
   // Below the picture: the tensor at a station, a text that gives a vector, the engine.
   `

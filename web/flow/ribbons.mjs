@@ -1,6 +1,8 @@
 // The ribbons of level 0: what a token takes from another, in each head, and what runs along them.
 
+import { svg } from "lit/html.js";
 import { onCurve } from "./layout.mjs";
+import { press } from "./press.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
 /** @import { Pass } from "./pass.mjs" */
@@ -67,6 +69,58 @@ export function ribbonsOf({ at }, layout, passes) {
 export function path([p0, p1, p2, p3]) {
   const text = (/** @type {[number, number]} */ [x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   return `M${text(p0)}C${text(p1)} ${text(p2)} ${text(p3)}`;
+}
+
+const SCISSORS = "M-3.6-6L2.5 3a2 2 0 1 1-.1 .1M3.6-6L-2.5 3a2 2 0 1 0 .1 .1";
+
+/**
+ * The heads of a block: each opens, and scissors below it, on a phone beside it, cut it.
+ * @param {View} view
+ * @param {number} block
+ * @param {{x: number, y: number, wide: boolean, w: number}} where  `w`: px of the block
+ */
+export function pillsOf({ pass, cut, go, toggle }, block, { x, y, wide, w }) {
+  const { nHead } = pass;
+  const part = Math.min(22, w / 3 / nHead); // px of a number, and beside it of scissors
+  const size = wide ? Math.min(24, w / 2 / nHead) : 2 * part;
+  return Array.from({ length: nHead }, (_, head) => {
+    const name = `${block}.${head}`;
+    const off = cut.includes(name);
+    const px = (wide ? x : x + w - nHead * size - 8) + head * size;
+    const [dx, dy] = wide ? [0, 17] : [part, 0];
+    const own = size - dx; // px of either
+    /** @type {[string, string, () => void, number, number, unknown][]} */
+    const parts = [
+      [
+        "head",
+        "open",
+        () => go({ block, head }),
+        px,
+        y,
+        svg`<rect class="pill" x=${px + 2} y=${y + 2} width=${size - 4} height="16" rx="8"></rect><text x=${px + own / 2} y=${y + 14}>${head}</text>`,
+      ],
+      [
+        "snip",
+        off ? "put back" : "cut",
+        () => toggle(name),
+        px + dx,
+        y + dy,
+        svg`<path transform="translate(${px + dx + own / 2} ${y + dy + 10})" d=${SCISSORS}></path>`,
+      ],
+    ];
+    return parts.map(
+      ([
+        kind,
+        does,
+        act,
+        x,
+        y,
+        part,
+      ]) => svg`<g class=${`${kind} h${head % 4}${off ? " cut" : ""}`} data-of=${name} tabindex=${head || block ? -1 : 0} role="button"
+      aria-label="${does} head ${name}" data-rove=${kind} @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
+      ${part}<rect class="touch" x=${x} y=${y} width=${own} height="20"></rect><title>${does} head ${name}</title></g>`,
+    );
+  });
 }
 
 const RUNS = { into: 0.2, other: 0.5 }; // a weight below this has no beads

@@ -106,16 +106,16 @@ export const STEPS = [
     chapter: 17,
   },
   {
-    title: "Cut it",
-    task: "Head 1.0, the thickest ribbon, is cut.",
+    title: "Cut them",
+    task: "Both heads look at ␣marsh and bring the same: without one of them, ␣ate hardly changes.",
     answer: (pass, done) =>
       done
-        ? `Without both ␣ate falls to ${ofAte(pass)}. Weights are not effects.`
-        : `Still ␣ate (${ofAte(pass)}). Cut 1.2, too.`,
-    act: "cut 1.2",
-    set: { off: ["1.0"] },
+        ? `Without both it falls to ${ofAte(pass)}. Weights are not effects.`
+        : `It has ${ofAte(pass)}. Cut both, 1.0 and 1.2.`,
+    act: "cut both",
+    set: {},
     look: 2.3,
-    lights: `.ribbon.into${BOTH}, .head${BOTH}`,
+    lights: `.ribbon.into${BOTH}, .head${BOTH}, .snip${BOTH}`,
     chapter: 17,
   },
   {

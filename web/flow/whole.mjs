@@ -20,7 +20,7 @@ import {
 import { Layout } from "./layout.mjs";
 import { meaning } from "./pass.mjs";
 import { bricks, facesOf, faint, sides, tilesOf } from "./tiles.mjs";
-import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
+import { beadsOf, DRAWN, path, pillsOf, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
 import { wayThrough } from "./way.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
@@ -32,7 +32,7 @@ const USUAL = 180; // length of a vector of which nothing is stored
 
 /** @type {import("./scenes.mjs").Kind} */
 export function whole(view) {
-  const { pass, was, other, gaps, width, at, cut, cells, go, pick, toggle, append, patch } = view;
+  const { pass, was, other, gaps, width, at, cut, cells, go, pick, append, patch } = view;
   const { tokens, nLayer, nHead, lens, lit } = pass;
   const layout = new Layout(width, tokens.length, nLayer);
   const { wide, folded, first, across } = layout;
@@ -41,7 +41,6 @@ export function whole(view) {
   const many = folded ? view.folded : undefined; // blocks
   // Where no vectors are kept, lanes begin at their tokens.
   const begins = pass.vectors.length ? (wide ? 0.86 : 0.8) : wide ? 0.63 : 0.75;
-  const stored = String(Boolean(pass.only)); // nothing can be computed from it
 
   const zones = Array.from({ length: nLayer + 2 }, (_, zone) => {
     const { x, y, width: w, height: h } = layout.zone(zone);
@@ -118,7 +117,7 @@ export function whole(view) {
           weight < DRAWN ? 0 : into ? faintest + most * weight : 0.04 + 0.16 * weight;
         return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}${into ? " into" : ""}`} data-of="${block}.${head}" d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
-        @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}${pass.only ? "" : `; click to ${off ? "put it back" : "cut it"}`}</title></path>`;
+        @click=${() => (pick(query), go({ block, head }))}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}</title></path>`;
       },
     );
 
@@ -189,20 +188,7 @@ export function whole(view) {
       ? svg`${named ? svg`<text class="part" x=${x + 8} y=${y + 20}>attention</text>` : nothing}
           <text class="part" x=${mlp} y=${y + 20} text-anchor="middle">MLP</text>`
       : nothing;
-    const pills = Array.from({ length: nHead }, (_, head) => {
-      const name = `${block}.${head}`;
-      const off = cut.includes(name);
-      const size = Math.min(24, w / 2 / nHead);
-      const px = (wide ? x + (named ? 74 : 6) : x + w - nHead * size - 8) + head * size;
-      const py = y + 6;
-      return svg`<g class=${`head h${head % 4}${off ? " cut" : ""}`} data-of=${name} tabindex=${head || block ? -1 : 0} role="button"
-        aria-pressed=${String(off)} aria-disabled=${stored} aria-label="${head}: cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
-        @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
-        <rect class="touch" x=${px} y=${py} width=${size} height="24"></rect>
-        <rect class="pill" x=${px + 2} y=${py + 2} width=${size - 4} height="16" rx="8"></rect>
-        <text x=${px + size / 2} y=${py + 14}>${head}</text>
-        <title>${pass.only ?? `head ${name}: click to ${off ? "put it back" : "cut it"}`}</title></g>`;
-    });
+    const pills = pillsOf(view, block, { x: x + (wide ? (named ? 74 : 6) : 0), y: y + 6, wide, w });
     return [label, pills];
   });
 

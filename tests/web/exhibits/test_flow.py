@@ -736,7 +736,7 @@ def test_a_bug_of_the_museum_is_met(still, crane):
     assert shown.element.locator(".next .name").first.text_content()[0] == first.strip("␣")[0]
     shown.element.get_by_role("button", name="itself, untouched").click()
     assert shown.ready().element.locator(".stream").count() == 2 * 7 * 7
-    shown.element.locator(".head").first.click()
+    shown.element.locator(".snip").first.click()
     assert shown.ready().element.locator(".head.cut").count() == 1
     assert shown.element.get_by_label("a bug of chapter 19").input_value() == ""
 
@@ -921,6 +921,26 @@ def test_a_head_under_the_pointer_lights_its_ribbons(picture):
     part.dispatch_event("pointerover")  # the page goes along under it
     assert shown.element.locator(".plays > .flow-stage").count() == 1
     assert shown.element.locator("[data-lit]").count() == 0
+
+
+@pytest.mark.parametrize("width", [1280, thorough(390)])
+def test_a_head_opens_and_its_scissors_cut_it(still, width):
+    shown = still(context={"viewport": {"width": width, "height": 900}})
+    shown.element.locator("input[type=text]").fill("Five crows sat on the roof. One of the")
+    first = shown.ready().element.locator(".next .name").first
+    assert first.text_content() == "crows"
+    shown.element.get_by_role("button", name="cut head 2.3").click()
+    assert shown.ready().element.locator(".head.cut, .snip.cut").count() == 2
+    assert first.text_content() == "pigeons"
+    shown.element.get_by_role("button", name="put back head 2.3").click()
+    assert shown.ready().element.locator(".cut").count() == 0
+    shown.element.get_by_role("button", name="open head 2.3").click()
+    crumbs = shown.ready().element.locator(".flow-crumbs")
+    assert crumbs.inner_text().endswith("head 2.3")
+    shown.element.evaluate("element => element.state.set({ place: '' })")
+    ribbon = shown.ready().element.locator(".ribbon[data-of='1.0']").first
+    ribbon.dispatch_event("click")
+    assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 1.0")
 
 
 def test_a_cut_is_told_as_before_and_after(still, crane):

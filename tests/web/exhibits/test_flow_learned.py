@@ -107,7 +107,7 @@ def test_what_is_not_stored_is_said_at_every_place(picture):
     shown.element.get_by_text("Every tensor of the pass").click()
     shown.element.locator(".flow-tensor", has_text="the attention is stored").wait_for()
     shown.element.evaluate("element => element.state.set({ place: '' })")
-    shown.rest().element.locator(".head").first.click(force=True)  # it is grey
+    shown.rest().element.locator(".snip").first.click(force=True)  # it is grey
     assert "heads cannot be cut" in shown.status
     shown.element.get_by_role("button", name="In the city, the crane", exact=True).first.click()
     assert "lifted" in shown.sentence and "learned" not in shown.query
