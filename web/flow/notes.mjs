@@ -3,7 +3,7 @@
 import { nothing, svg } from "lit/html.js";
 import { fixed, grouped, quoted } from "../exhibits/dom.mjs";
 import { mean, sinksOf } from "./folded.mjs";
-import { linesOf } from "./tiles.mjs";
+import { linesOf, plainOf } from "./tiles.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
 /** @import { View } from "./scenes.mjs" */
@@ -59,7 +59,7 @@ export function notesOf({ pass, at }, layout, { tiles, sizes }) {
   const sink =
     share > Math.max(SINK, 2 / (at + 1)) ? ", a sink where it does no harm (chapter 17)" : "";
   const sums = own.map(
-    ({ label }) => `${millions(rowsOf(label, sizes) * sizes.nEmbd)} in ${label}`,
+    ({ label }) => `${millions(rowsOf(label, sizes) * sizes.nEmbd)} for ${plainOf(label)}`,
   );
   const first = at
     ? `${fixed(share, 2)} of the attention of ${quoted(tokens[at])} rests on the first token${sink}: the thin lines.`
@@ -103,20 +103,21 @@ function tablesOf(layout, { tiles, sizes }, stored) {
     const n = rowsOf(label, sizes);
     const size = [`${grouped(n)} × ${grouped(C)}`, millions(n * C)];
     const say = (/** @type {string} */ told, /** @type {number} */ x, /** @type {number} */ y) =>
-      svg`<text class="part" x=${x} y=${y}>${told}</text>`;
-    const [long, short] = [`${label} ${size.join(" = ")}`, `${label} ${size[1]}`];
+      svg`<text class="part" x=${x} y=${y}>${told}<title>${label}</title></text>`;
+    const plain = plainOf(label);
+    const [long, short] = [`${plain} ${size.join(" = ")}`, `${plain} ${size[1]}`];
     const ty = y + height + 16;
     const zone = layout.zone(label === "wpe" ? 0 : nLayer + 1);
     if (layout.wide && width < 40) {
       const tx = x + width + deep + 6; // beside it there is room
-      const narrow = LETTER * (label.length + 1 + size[0].length) > zone.x + zone.width - tx;
-      const first = narrow ? label : `${label} ${size[0]}`;
+      const narrow = LETTER * (plain.length + 1 + size[0].length) > zone.x + zone.width - tx;
+      const first = narrow ? plain : `${plain} ${size[0]}`;
       return [say(first, tx, y + height / 2), say(size[1], tx, y + height / 2 + 15)];
     }
     if (width < 40) return say(short, Math.min(x, layout.width - LETTER * short.length), ty);
     const norm =
       stored && label !== "wpe"
-        ? say(`ln_f ${llama ? "" : "2 × "}${grouped(C)}`, x, ty + 15)
+        ? say(`${llama ? "norm " : "LayerNorm 2 × "}${grouped(C)}`, x, ty + 15)
         : nothing;
     return [say(LETTER * long.length > zone.width + 12 ? short : long, x, ty), norm];
   });

@@ -182,10 +182,11 @@ export class Thumbs {
     const table = tableOf(config).replace("transformer.", "");
     const last = /** @type {Tile} */ (tiles.find(({ module }) => module === table));
     const norm = () => go({ block: nLayer, norm: "ln_f", token: at });
-    const [dx, dy] = last.deep ? [0, 31] : [86, 13];
+    const [dx, dy] = last.deep ? [0, 31] : [52, 13];
+    const norms = config.llama ? "norm" : "LayerNorm";
     const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x + dx} y=${last.y + last.height + dy}
-      aria-label="ln_f, the last ${config.llama ? "norm" : "LayerNorm"}: open it" @click=${norm}
-      @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>ln_f ▸</text>`;
+      aria-label="ln_f, the last ${norms}: open it" @click=${norm}
+      @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>${norms} ▸<title>ln_f</title></text>`;
     return [this.fields(tiles, view, looked), before];
   }
 

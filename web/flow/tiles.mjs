@@ -153,7 +153,7 @@ export function tilesOf(layout, sizes) {
   const tiles = [...own, table(ownHead ? "lm_head" : "wte", V, last)];
   if (ownHead) tiles.push(table("wte", V, begin));
   if (S) tiles.push(table("wpe", S, begin));
-  return { tiles, named, wide };
+  return { tiles, named };
 }
 
 /**
@@ -193,6 +193,13 @@ export function faint(tiles, pictures) {
   });
 }
 
+/** What a table is of, or what a matrix of an MLP does. @param {string} name  in the code */
+export function plainOf(name) {
+  if (name === "wpe") return "positions";
+  if (/wte|head/.test(name)) return "tokens";
+  return /fc|up/.test(name) ? "widens" : /gate/.test(name) ? "gates" : "narrows";
+}
+
 /** What a matrix makes: the colour of its plate. @param {string} module */
 function inksOf(module) {
   const name = module.slice(module.lastIndexOf(".") + 1);
@@ -205,7 +212,7 @@ function inksOf(module) {
  * They stand there as bricks, with their names.
  * @param {ReturnType<typeof tilesOf>} all
  */
-export function bricks({ tiles, named, wide }) {
+export function bricks({ tiles, named }) {
   const behind = [...tiles].sort((a, b) => b.y - a.y || a.x - b.x); // the nearer ones last
   return behind.map((tile) => {
     const { label, module, x, y, width, height, block, deep } = tile;
@@ -220,6 +227,6 @@ export function bricks({ tiles, named, wide }) {
         : "gather";
     const foot = own || tile === behind.find((one) => one.block === block);
     return svg`${foot ? svg`<rect class="shade" x=${x} y=${y + height} width=${width} height="9" fill="url(#flow-shade)"></rect>` : nothing}<g class="brick" data-when="${own ? "" : `block ${block}: `}${verb}">${sides(tile, Math.min(deep ?? DEEP, height))}<rect class="tile" x=${x} y=${y} width=${width} height=${height}></rect>${inksOf(module).map((ink, i, { length }) => svg`<rect class=${`ink ${ink}`} x=${x + (i * width) / length} y=${y} width=${width / length} height=${height}></rect>`)}</g>
-      ${(own && !deep) || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${own ? `${label}${wide ? (label === "wpe" ? ": positions" : ": tokens") : ""}` : svg`<tspan class="does" x=${tx} dy="-8">${module.includes(".mlp.") ? "MLP" : "attention"}</tspan><tspan x=${tx} dy="15">${label}</tspan>`}</text>` : nothing}`;
+      ${(own && !deep) || (named && label) ? svg`<text class="part" x=${tx} y=${ty}>${own ? plainOf(label) : svg`<tspan class="does" x=${tx} dy="-8">${verb === "think" ? "MLP" : "attention"}</tspan><tspan x=${tx} dy="15">${verb === "think" ? plainOf(label) : "gathers"}</tspan>`}<title>${label}</title></text>` : nothing}`;
   });
 }
