@@ -13,6 +13,7 @@ export * from "./press.mjs";
 export * from "./ribbons.mjs";
 export * from "./tiles.mjs";
 export * from "./timetable.mjs";
+export * from "./way.mjs";
 export * from "./whole.mjs";
 export * from "./writer.mjs";
 

@@ -1,9 +1,11 @@
 // A number that the reader sets by hand: a share of attention, a number of q, k or v, of a unit, of
 // what an MLP adds. Everything that follows from it is computed.
 
+import { svg } from "lit/html.js";
 import { fixed, make, quoted } from "../exhibits/dom.mjs";
 import { sharedBy } from "./cells.mjs";
 import { vectorOf } from "./parts.mjs";
+import { wayThrough } from "./way.mjs";
 
 /** @import { State } from "../exhibits/state.mjs" */
 /** @import { Pass } from "./pass.mjs" */
@@ -228,4 +230,19 @@ export class Hand {
 function rowSum(pass, cell) {
   const sum = valueOf(pass, cell)?.row.reduce((all, share) => all + share, 0) ?? 1;
   return ` (the shares sum to ${fixed(sum, 2)} now)`;
+}
+
+/**
+ * Where numbers are set by hand, in the whole.
+ * @param {{path: string, index: number[]}[]} cells
+ * @param {import("./layout.mjs").Layout} layout
+ * @param {boolean} llama
+ */
+export function handsOf(cells, layout, llama) {
+  const way = wayThrough(layout.nLayer, llama);
+  return cells.map(({ path, index }) => {
+    const depth = way.find((one) => one.path === `transformer.h.${path}`)?.depth ?? 0;
+    const [x, y] = layout.point(depth, layout.lane(index[index.length - 2]), -12);
+    return svg`<text class="by-hand" x=${x} y=${y} text-anchor="middle">✎<title>set by hand</title></text>`;
+  });
 }

@@ -201,6 +201,11 @@ export function barsOf({ pass, next }, layout, append) {
     const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;
     const before = other === undefined ? pass.uncut?.[id] : undefined;
     const end = px + w - 8;
+    const most = i ? 16 : 24; // px of letters
+    const wordy = 0.56 * most * (word + rest).length;
+    const left = Math.max(10, w * Math.max(p, other ?? 0, before ?? 0) + 8); // behind all bars
+    const [within, behind] = [w * p - 16, w - left - (both.length > 6 ? 110 : 66)];
+    const inside = within >= wordy || (within > behind && behind < wordy);
     const went = before !== undefined && !i; // above what it has now
     return svg`<g class=${`next ${sense}${i ? "" : " first"}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-disabled=${String(Boolean(pass.only))} aria-label="${word}${rest} ${both}${before === undefined ? "" : `, before the cut ${share(before)}`}: append it"
       @click=${() => append(id, rest)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id, rest))}>
@@ -208,7 +213,7 @@ export function barsOf({ pass, next }, layout, append) {
       <rect class="bar" x=${px} y=${py} height=${high} rx="6" style="width:${(w * p).toFixed(1)}px"></rect>
       <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="6" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
       ${(before ?? 0) < 0.005 ? nothing : svg`<rect class="before" x=${px} y=${py + 1} height=${height - 2} rx="5" width=${(w * Number(before)).toFixed(1)}></rect>`}
-      <text class="name" style=${sized(word + rest, w - (both.length > 6 ? 110 : 66), i ? 16 : 24)} x=${px + 10} y=${py + height / 2 + (i ? 5 : 8)}>${word}<tspan class="rest">${rest}</tspan></text>
+      <text class="name" style=${sized(word + rest, inside ? within : behind, most)} x=${px + (inside ? 10 : left)} y=${py + height / 2 + (i ? 5 : 8)}>${word}<tspan class="rest">${rest}</tspan></text>
       <text class="p" x=${end} y=${py + height / 2 + 5}>${went ? svg`<tspan class="rest" x=${end} dy="-12">${share(Number(before))} → </tspan><tspan x=${end} dy="20">${both}</tspan>` : both}</text>
       <title>${pass.only ?? `${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${rest ? `“${bare(word + rest)}”` : quoted(name)}`}</title></g>`;
   });

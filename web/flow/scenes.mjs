@@ -26,6 +26,7 @@ import { product } from "./product.mjs";
  * @property {Place} place
  * @property {string[]} cut  heads, block.head
  * @property {import("./by_hand.mjs").Cell[]} cells  that are set by hand
+ * @property {(layout: import("./layout.mjs").Layout) => unknown} [byHand]  them, in the whole
  * @property {import("./source.mjs").Widths & {nLayer: number}} sizes
  * @property {(id: number) => string} [name]  of a token
  * @property {(tiles: import("./tiles.mjs").Tile[], view: View) => unknown} [weights]  what is in

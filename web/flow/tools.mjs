@@ -3,7 +3,7 @@
 import { bugChoice, NAMES, throughBug } from "./bug.mjs";
 import { cutSays } from "./cut_says.mjs";
 import { Dart } from "./dart.mjs";
-import { editsOf, Hand } from "./by_hand.mjs";
+import { editsOf, Hand, handsOf } from "./by_hand.mjs";
 import { Inset } from "./inset.mjs";
 import { Layout } from "./layout.mjs";
 import { Shelf } from "./parts.mjs";
@@ -220,6 +220,8 @@ export class Tools {
         this.repaint();
       },
       cells: this.cells(pass.ids.length),
+      byHand: (/** @type {Layout} */ layout) =>
+        handsOf(this.cells(pass.ids.length), layout, Boolean(this.sizes.llama)),
       patch,
       name: (/** @type {number} */ id) => this.model.show(id),
       solids: this.solids,

@@ -21,7 +21,6 @@ import { Layout } from "./layout.mjs";
 import { meaning } from "./pass.mjs";
 import { bricks, facesOf, faint, sides, tilesOf } from "./tiles.mjs";
 import { beadsOf, DRAWN, path, pillsOf, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
-import { wayThrough } from "./way.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
@@ -32,7 +31,7 @@ const USUAL = 180; // length of a vector of which nothing is stored
 
 /** @type {import("./scenes.mjs").Kind} */
 export function whole(view) {
-  const { pass, was, other, gaps, width, at, cut, cells, go, pick, append, patch } = view;
+  const { pass, was, other, gaps, width, at, cut, go, pick, append, patch } = view;
   const { tokens, nLayer, nHead, lens, lit } = pass;
   const layout = new Layout(width, tokens.length, nLayer);
   const { wide, folded, first, across } = layout;
@@ -192,12 +191,6 @@ export function whole(view) {
     return [label, pills];
   });
 
-  const way = wayThrough(nLayer, Boolean(view.sizes.llama));
-  const byHand = cells.map(({ path, index }) => {
-    const depth = way.find((one) => one.path === `transformer.h.${path}`)?.depth ?? 0;
-    const [x, y] = layout.point(depth, layout.lane(index[index.length - 2]), -12);
-    return svg`<text class="by-hand" x=${x} y=${y} text-anchor="middle">✎<title>set by hand</title></text>`;
-  });
   const begin = lanes.map((t, lane) => tokenBox(view, layout, t, lane, lane === chosen));
   const bars = barsOf(view, layout, append);
   const room = wide && layout.ends[0] > 170 && Number(lens[0][at]?.name.length) < 9; // beside the first word
@@ -227,7 +220,7 @@ export function whole(view) {
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}${many?.scaleOf(view, layout, drawn)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${many?.othersOf(view, layout)}${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${rings}${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}${many?.scaleOf(view, layout, drawn)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${many?.othersOf(view, layout)}${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${rings}${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${view.byHand?.(layout)}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
