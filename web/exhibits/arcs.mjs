@@ -1,5 +1,5 @@
 // Arcs over a sentence: where its tokens are looked at from one of them, the wider the more. Where the
-// sentence is broken, those to an earlier row end below their token, so that they cross no other.
+// sentence is broken, lines go to an earlier row: they end below their token and cross no other.
 
 import { draw } from "./dom.mjs";
 
@@ -51,9 +51,9 @@ export class Arcs {
       const above = bottom < y0; // in an earlier row
       const y1 = above ? bottom : top;
       const high = y0 - Math.min(HIGHEST, 14 + Math.abs(x0 - x1) / 5) * 1.33;
-      const turns = above ? [y1, y0] : [high, high];
       const [from, to] = key === at ? [x0 - 9, x0 + 9] : [x0, x1];
-      path.setAttribute("d", `M${from} ${y0}C${from} ${turns[0]} ${to} ${turns[1]} ${to} ${y1}`);
+      const way = above ? `L${to} ${y1}` : `C${from} ${high} ${to} ${high} ${to} ${y1}`;
+      path.setAttribute("d", `M${from} ${y0}${way}`);
       const seen = weights[key] >= LEAST;
       /** @type {SVGElement} */ (path).style.strokeWidth = `${seen ? WIDEST * weights[key] : 0}px`;
     });

@@ -11,6 +11,8 @@ import { Switchboard, choose, slider } from "./switchboard.mjs";
 const MOST = 12; // tokens
 const [ABOVE, BELOW, LARGEST] = [16, 30, 26]; // px of a lane: from its edges to tokens and results, whose discs have a radius
 
+const LETTER = 3.2; // px of a disc's radius that a digit needs, else its number stands below it
+
 /** @type {import("./exhibit.mjs").Kind} */
 export function mlp({ settings, state, model, say }) {
   const { nLayer, nEmbd: C } = model.present.config;
@@ -67,11 +69,14 @@ export function mlp({ settings, state, model, say }) {
       return [
         ...ways.sort((a, b) => Number(a.matches(".lit")) - Number(b.matches(".lit"))),
         ...places.flatMap(({ x }, t) => {
+          const size = row[t] ? widest * Math.sqrt(row[t] / most) : 4;
+          const fits = !row[t] || size > LETTER * fixed(row[t], 2).length;
+          board.cells[lane * row.length + t].classList.toggle("low", !fits);
           const [is, on] = [`result ${row[t] ? "lit" : ""} ${kind}`, t === at && by ? "on" : ""];
           return [
             ...(lane ? [draw("rect", { ...box, x: x - 17, class: `box ${kind} ${on}` })] : []),
             disc(x, up, on ? 8 : 5, `token ${on}`),
-            disc(x, down, row[t] ? widest * Math.sqrt(row[t] / most) : 4, is),
+            disc(x, down, size, is),
           ];
         }),
         ...(by

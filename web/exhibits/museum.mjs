@@ -10,6 +10,7 @@ import { thrower } from "./knobs.mjs";
 import { move } from "./motion.mjs";
 import { BUGS, meet } from "./museum_bugs.mjs";
 import { Curve, Signs, signs } from "./museum_signs.mjs";
+import { inWords } from "./rest_of.mjs";
 import { textStrip } from "./strip.mjs";
 import { farthest } from "./vectors.mjs";
 
@@ -203,7 +204,6 @@ export function museum({ settings, state, model, say, sentence, element }) {
       board.set(maps[names.indexOf(head)], { rows: tokens, columns: tokens });
       const [p, before] = [result, right.result].map(({ logits }) => model.probabilities(logits));
       const ghost = on.name in BUGS ? before : undefined;
-      bars.set(nextAfter(text, p, ghost, 5));
       list.set(shown);
       curve.set(on, healthy, /** @type {any} */ (settings));
       small.replaceChildren(
@@ -227,6 +227,8 @@ export function museum({ settings, state, model, say, sentence, element }) {
       end.hidden = !mystery;
       say(tell(shown));
       writeBoth(on.name, ids, latest).catch((error) => (wrote.textContent = error.message));
+      const next = nextAfter(text, p, ghost, 5);
+      await inWords(model, bars, next, { ids, key: "museum, words", latest });
     },
     act: async (hand) => {
       if (!state.get("mystery")) await hand.press(hide);

@@ -13,6 +13,7 @@ import { COPY, GATHER, move } from "./motion.mjs";
  */
 
 const ROOM = { left: 44, right: 10, top: 18, bottom: 36 };
+const AXIS = 8; // units between the axis and a name
 const FAR = 1e4; // units of the drawing, beyond any edge
 
 /**
@@ -158,7 +159,13 @@ export class Plot {
       this.ends[nth] = end;
       const [x, y] = places[at] ?? [0, 0];
       const anchor = left || x > this.width / 2 ? "end" : "start";
-      const beside = { x: x + ROOM.left, y: y + ROOM.top - 6, "text-anchor": anchor, class: kind };
+      const off = x < AXIS ? AXIS : 0; // from the axis
+      const beside = {
+        x: x + off + ROOM.left,
+        y: y + ROOM.top - 6,
+        "text-anchor": anchor,
+        class: kind,
+      };
       if (name) this.names.append(draw("text", beside, name));
     });
   }

@@ -10,8 +10,8 @@
 
 const TURN = 0.62; // radians to the left of a building's front
 const TILTS = [0.78, 0.4, 0.28, 0.2, 0.115]; // radians down, at the stops
-const BESIDE = [0.16, 0.26, 0.34, 0.44]; // of the picture, for what is smaller
-const NARROW = [0.07, 0.2, 0.32, 0.34];
+const BESIDE = [0.16, 0.26, 0.34, 0.2]; // of the picture, for what is smaller; a tower leaves room by itself
+const NARROW = [0.07, 0.2, 0.32, 0.3];
 const BELOW = [56, 56, 86, 56]; // px, for the square and for what is smaller, nearer
 const LEAST = 0.04; // radians of tilt
 const STEEPEST = 1.45;

@@ -13,7 +13,7 @@ import { presence } from "./faces.mjs";
 /** @typedef {(text: string, more: string, kind: string) => [number, number]} Measure */
 
 const EDGE = 8; // px from the edge of the stage
-const AWAY = 5; // px between two
+const AWAY = 10; // px between two
 const SINGLE = -0.6; // from here on a single number has a name
 const PLATES = 0.75; // of a stop's way, beyond which plates have no names
 const TINY = 40; // px of a building whose name hangs on a line
