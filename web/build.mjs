@@ -101,6 +101,8 @@ const texts = {
   name: "texts",
   transform: (code, id) => {
     if (id.endsWith("/shaders.mjs")) return code.replace(/\n *(\/\/.*)?(?=\n)|(?<=\n) +/g, "");
+    if (id.includes("/flow/") && !id.endsWith("_style.mjs"))
+      return code.replace(/>\n +(?=<)/g, ">").replace(/\n +(?=[@\w-]+=(\$\{|"))/g, " "); // pictures
     if (!/\/(deep|solid)_style\.mjs$/.test(id)) return null;
     return code
       .replace(/^ *\/\/.*$/gm, "")
