@@ -13,7 +13,7 @@ import { BLOCK } from "./timetable.mjs";
 import { facesOf, sides } from "./tiles.mjs";
 import { colour } from "./whole.mjs";
 
-const NARROWEST = 82; // px of a map with its name
+const NARROWEST = 60; // px of a map with its name
 const STRIP = 9; // px of a q, k or v
 const BELOW = 46; // px of the steps
 const PLANK = 22; // px that a vector is deep, where depth runs to the right
@@ -30,20 +30,22 @@ export function block(view) {
   const known = act ? lengthsOf(pass, n, at) : null;
 
   // The stream lies above; on a phone at the left.
-  const across = wide ? 84 : 26;
+  const across = wide ? 60 : 26;
   const left = wide ? 86 : 76;
-  const right = wide ? width * 0.52 - 30 : width - 8;
-  const most = wide ? Math.floor((right - left) / NARROWEST) : 4;
+  const alone = Boolean(pass.only); // only the attention is stored: its maps have all the room
+  const right = wide && !alone ? width * 0.52 - 30 : width - 8;
+  const most = wide ? Math.floor((right - left) / (alone ? 160 : NARROWEST)) : alone ? 3 : 4;
   const columns = Math.ceil(nHead / Math.ceil(nHead / most)); // rows of one length
   const each = (right - left) / columns;
-  const map = Math.min(each - 14, 110);
+  const free = alone && view.height ? ((view.height - 100) * columns) / nHead - 50 : 110;
+  const map = Math.min(each - 14, Math.max(72, free));
   const parts = ["q", "k", "v"].map((name) => pass.tensor?.(`transformer.h.${n}.attn.${name}`));
   const above = parts[0] ? 3 * STRIP + 4 : 0; // a map has its q, k and v above it
-  const top = (wide ? 168 : 76) + above;
+  const top = (wide ? (alone ? 112 : 128) : 76) + above;
   const high = map + 42 + above;
   const mapsEnd = top + Math.ceil(nHead / columns) * high - (wide ? above : 0);
-  const plus1 = wide ? width * 0.52 : mapsEnd + 14;
-  const plus2 = wide ? width * 0.94 : plus1 + 250;
+  const plus1 = wide ? width * (alone ? 1 : 0.52) : mapsEnd + 14;
+  const plus2 = wide ? width * 0.94 : alone ? plus1 : plus1 + 250;
   const end = wide ? width - 12 : plus2 + 46;
   const bar = (
     /** @type {number} */ from,
@@ -96,6 +98,12 @@ export function block(view) {
     left + (head % columns) * each,
     top + Math.floor(head / columns) * high,
   ];
+  /** What the token that is followed looks at most. @type {(head: number, x: number, y: number) => unknown} */
+  const told = (head, x, y) => {
+    const row = Array.from(weights[n][head]).slice(at * T, at * T + T);
+    const share = Math.max(...row);
+    return svg`<text class="axis" x=${x} y=${y + map + 16}>${wide ? "most at " : ""}${tokens[row.indexOf(share)].slice(0, map / 11)} ${fixed(share, 2)}</text>`;
+  };
   const maps = weights[n].map((values, head) => {
     const name = `${n}.${head}`;
     const off = cut.includes(name);
@@ -133,15 +141,19 @@ export function block(view) {
         <rect class="row" x=${x} y=${y + (at * map) / T} width=${map} height=${map / T}></rect>
         <title>head ${name}: click to open it</title>
       </g>
-      <g class="cutter" role="button" tabindex=${head ? -1 : 0} data-rove="cutters" aria-pressed=${String(off)} aria-disabled=${String(Boolean(pass.only))}
+      ${
+        alone
+          ? told(head, x, y)
+          : svg`<g class="cutter" role="button" tabindex=${head ? -1 : 0} data-rove="cutters" aria-pressed=${String(off)} 
         aria-label="cut head ${name}" @click=${() => toggle(name)}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
         <rect class="touch" x=${x} y=${y + map} width=${map} height="24"></rect>
-        <text x=${x} y=${y + map + 16}>${off ? "put back" : "cut"}</text><title>${pass.only}</title></g></g>`;
+        <text x=${x} y=${y + map + 16}>${off ? "put back" : "cut"}</text></g>`
+      }</g>`;
   });
   // The MLP: its units as a field.
   const field = wide
-    ? { x: plus1 + 104, y: 176, width: plus2 - plus1 - 150 - 4 * PLANK }
+    ? { x: plus1 + 104, y: 152, width: plus2 - plus1 - 150 - 4 * PLANK }
     : { x: left, y: plus1 + 70, width: width - left - 8 };
   const units = act ? rowOf(act, at, act.values.length / T) : new Float32Array();
   const many = wide ? 32 * Math.max(1, Math.round(Math.sqrt(units.length / 512))) : 32;
@@ -153,7 +165,7 @@ export function block(view) {
   const openMlp = () => go({ block: n, mlp: true });
   const mlp = svg`<g class="map" role="button" tabindex="0" aria-label="MLP of block ${n}: open it" @click=${openMlp}
     @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, openMlp)}>
-    <text class="name" x=${field.x + (wide ? 4 * PLANK : 0)} y=${field.y - 6}>MLP: ${lit} of ${units.length} units are lit</text>
+    <text class="name" x=${wide ? Math.min(field.x + 4 * PLANK, width - 180) : field.x} y=${field.y - 6}>MLP: ${lit} of ${units.length} units are lit</text>
     ${wide ? svg`<g class="slab" data-when="block ${n}: think">${sides(slab, 4 * PLANK)}<rect x=${slab.x} y=${slab.y} width=${slab.width} height=${FRONT}></rect></g>` : nothing}
     <g transform=${wide ? `matrix(1 0 -1 1 ${field.x + 4 * PLANK} ${field.y})` : `translate(${field.x} ${field.y})`}>
     <rect class="touch" width=${many * cell} height=${low * rows}></rect>
@@ -169,15 +181,16 @@ export function block(view) {
     wide
       ? svg`<path class="detour" d="M${from} ${across + 6}V${deep}M${back} ${deep}H${to}V${across + 12}"></path>`
       : svg`<path class="detour" d="M${across + 6} ${from}H${deep}M${back} ${to - 16}V${to}H${across + 12}"></path>`;
-  const bottom = wide ? mapsEnd + 14 : end + 24; // of what a pass covers
-  const y0 = bottom + (wide ? BELOW + 40 : 60); // of what is to scale
+  const bottom = wide ? mapsEnd - 4 : end + 24; // of what a pass covers
+  const y0 = bottom + (wide ? BELOW + 28 : 60); // of what is to scale
   const solids = view.solids?.scale(view, {
     y: y0,
     left: wide ? [left, plus1 + 20] : [12, 12],
     room: wide ? plus1 - left - 10 : width - 24,
     wide,
+    high: wide && view.height ? Math.max(40, view.height - y0 - 24) : undefined,
   });
-  const below = (wide ? BELOW : 0) + (solids?.height ? solids.height + (wide ? 44 : 64) : 0);
+  const below = (wide ? BELOW : 0) + (solids?.height ? solids.height + (wide ? 28 : 64) : 0);
   const middle = wide ? top + high / 2 - 20 : 0; // of the first row
   const spots = wide
     ? [44, plus1 + 60].map((x) => ({ x, y: middle, width: 62 }))
@@ -187,12 +200,13 @@ export function block(view) {
     const rms = Boolean(sizes.llama);
     return normed(stream, { ...spots[i], name, rms, open: () => go({ block: n, norm: name }) });
   });
-  const detours = wide
-    ? [
-        way(44, plus1, middle - 18, left + (columns - 1) * each + map + 6),
-        way(plus1 + 60, plus2, middle - 18, field.x + many * cell + 3 * PLANK),
-      ]
-    : [];
+  const detours =
+    wide && !alone
+      ? [
+          way(44, plus1, middle - 18, left + (columns - 1) * each + map + 6),
+          way(plus1 + 60, plus2, middle - 18, field.x + many * cell + 3 * PLANK),
+        ]
+      : [];
   const stage = 2 * n;
   const fieldEnd = wide ? field.x + many * cell + 3 * PLANK : field.y + 150;
   const stops = wide
@@ -206,11 +220,11 @@ export function block(view) {
   };
   const row = BLOCK.map(({ verb, to }, i) => {
     const box = { x: stops[i], y: bottom + 8, width: stops[i + 1] - stops[i], first: !i };
-    return wide ? step(verb, box, () => upTo(n + 1 + to)) : nothing; // a phone has the slider
+    return wide && !alone ? step(verb, box, () => upTo(n + 1 + to)) : nothing; // a phone has the slider
   });
   return {
     height: bottom + below,
-    along,
+    along: alone ? undefined : along,
     vertical: !wide,
     range: [n + 1, n + 2],
     below,
@@ -219,8 +233,7 @@ export function block(view) {
       ${wide ? sides(slab, 4 * PLANK) : svg`<rect class="place" x=${field.x} y=${field.y} width=${many * cell} height="150"></rect>`}`,
     body: svg`${detours}${bar(wide ? 12 : 24, plus1, stage)}${slices}${bar(plus1, plus2, stage + 1)}${bar(plus2, end, stage + 2)}
       ${word(wide ? 14 : 40, stage, "start")}${word(wide ? plus1 + 16 : plus1 + 40, stage + 1, "start")}${word(wide ? plus2 + 4 : plus2 + 40, stage + 2, "middle")}
-      ${plus(plus1, known ? [known.before, known.attention, known.middle] : [])}
-      ${plus(plus2, known ? [known.middle, known.mlp, known.after] : [])}
+      ${alone ? nothing : [plus(plus1, known ? [known.before, known.attention, known.middle] : []), plus(plus2, known ? [known.middle, known.mlp, known.after] : [])]}
       ${maps}${units.length ? mlp : nothing}${dials}${row}${solids?.body}`,
     boxes: ({ head, mlp: toMlp, norm }) => {
       if (norm) return { ...spots[NORMS.indexOf(norm)], height: 60 };
@@ -258,7 +271,8 @@ export function block(view) {
 function says({ tokens, lens, only }, n, at, known) {
   const token = quoted(tokens[at]);
   if (!known && !only) return `Loading the model, to compute block ${n}.`;
-  if (!known) return `Of block ${n} only the attention is stored.`;
+  if (!known)
+    return `Of block ${n} only the attention is stored. Each head’s map has a row for a token and a column for each that it looks at; below it stands where ${token} looks most.`;
   const [a, b, c] = [2 * n, 2 * n + 1, 2 * n + 2].map((stage) => lens[stage]?.[at]);
   const said =
     a && b && c

@@ -62,5 +62,6 @@ export class Crumbs {
     ]);
     this.element.hidden = !last; // it leads nowhere
     this.element.replaceChildren(...nodes);
+    this.element.scrollLeft = this.element.scrollWidth; // where it is too long, its end is seen
   }
 }

@@ -13,8 +13,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .heat.k, .flow-picture tspan.k, .flow-picture .letter.k { --shade: var(--k); }
 .flow-picture .heat.v, .flow-picture .letter:is(.v, .proj) { --shade: var(--v); }
 .flow-picture .heat.weights { --shade: var(--weights); }
-.flow-picture .heat.minus { fill: var(--minus); }
-.flow-picture .heat.none { fill: var(--dim); fill-opacity: 0.5; }
+.flow-picture .heat.minus { fill: var(--minus); } .flow-picture .heat.none { fill: var(--dim); fill-opacity: 0.5; }
 .flow-picture :is(tspan.q, tspan.k, .letter) { fill: var(--shade); font-weight: 600; }
 .flow-picture .map .letter { font-size: 10px; }
 .flow-picture .map [role], .flow-picture .map[role], .flow-picture .field, .flow-picture .dial { cursor: zoom-in; }
@@ -134,13 +133,12 @@ gpt2-flow.g2-live .flow-dice { flex: none; padding: 0 0.4rem; border: 0; font-si
 gpt2-flow.g2-live .flow-swap :is(button, input) { min-height: 2.25rem; font-size: 0.95rem; }
 gpt2-flow.g2-live .flow-swap input { flex: 1; min-width: 6rem; width: 0; }
 .flow-swap i { font-style: normal; font-size: 0.85rem; color: var(--quiet); font-variant-numeric: tabular-nums; }
-.flow-swap i.bird { color: var(--bird); }
-.flow-swap i.machine { color: var(--machine); }
+.flow-swap i.bird { color: var(--bird); } .flow-swap i.machine { color: var(--machine); }
 `,
-  // A deeper level begins at its crumbs.
+  // A deeper level begins at its bar.
   `
-gpt2-flow.deep:not(.tours) .strip-box, .deep .flow-who { display: none; }
-.flow-top { scroll-margin-top: 3.6rem; }
+.flow-top { scroll-margin-top: 3.2rem; }
+@media (max-width: 41.9rem) { .flow-top { scroll-margin-top: 0.3rem; } }
 /* What plays it is seen with what moves; the focus does not go behind it. */
 @media (min-width: 42rem) { .deep > .flow-controls { position: sticky; bottom: 0; z-index: 4; } .deep .flow-picture [tabindex] { scroll-margin-bottom: 4rem; } }
 `,
@@ -150,17 +148,13 @@ gpt2-flow.deep:not(.tours) .strip-box, .deep .flow-who { display: none; }
 .flow-who { position: relative; }
 .flow-who > [role="group"] { position: absolute; z-index: 5; inset: calc(100% + 0.3rem) 0 auto auto; width: min(36rem, 100%); box-sizing: border-box; box-shadow: 0 6px 24px #000a; }
 `,
-  // The way into the picture.
-  `
-.flow-crumbs { min-height: 2rem; font-size: 0.95rem; }
-`,
   // Heads that are cut, and what comes of it.
   `
 .flow-picture .cut.ribbon { stroke-dasharray: 3 5; }
 .flow-picture .head.cut .pill { fill: none; stroke: var(--hue); stroke-dasharray: 2 2; }
 .flow-picture .head.cut text { fill: var(--ink); text-decoration: line-through; }
 .flow-picture .before { fill: none; stroke: var(--ink); stroke-opacity: 0.7; stroke-width: 1.5; stroke-dasharray: 3 3; pointer-events: none; }
-.flow-picture .ghost { pointer-events: none; }
+.flow-picture :is(.ghost, .sheet) { pointer-events: none; } .flow-picture .sheet { fill: #18222c; stroke: var(--line); stroke-width: 1.5; }
 `,
   // What a stored pass cannot do is grey.
   `
@@ -177,9 +171,7 @@ gpt2-flow.g2-live .flow-tensor caption { text-align: left; color: var(--quiet); 
 .flow-tensor th { font-family: ui-monospace, Menlo, Consolas, monospace; }
 .flow-tensor [data-role] td[style] { min-width: 3.4rem; background: color-mix(in oklab, var(--shade) calc(55% * var(--heat)), var(--paper)); }
 .flow-tensor [data-role] { --shade: var(--plain); }
-.flow-tensor [data-role="q"] { --shade: var(--q); }
-.flow-tensor [data-role="k"] { --shade: var(--k); }
-.flow-tensor [data-role="v"] { --shade: var(--v); }
+.flow-tensor [data-role="q"] { --shade: var(--q); } .flow-tensor [data-role="k"] { --shade: var(--k); } .flow-tensor [data-role="v"] { --shade: var(--v); }
 .flow-tensor [data-role="weights"] { --shade: var(--weights); }
 .flow-tensor td.minus { --shade: var(--minus); }
 gpt2-flow.g2-live .flow-tensor .terms { white-space: nowrap; }
@@ -198,32 +190,38 @@ gpt2-flow .engine button { margin-top: 0.6rem; }
 gpt2-flow .engine label { display: grid; width: fit-content; max-width: 100%; font-size: 0.875rem; }
 gpt2-flow .stored { padding: 0; list-style: none; }
 `,
-  // The tour stands above the picture, on a phone below everything.
+  // The tour stands in the place of the text, on a phone below everything: its height is the same at each
+  // step, so that the picture stays where it is.
   `
-.flow-tour { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 0 1.25rem; align-items: center; min-height: 4.5rem; padding: 0.5rem 1rem; background: var(--zone); border-left: 4px solid var(--g2-accent, var(--bird)); border-radius: 0 0.4rem 0.4rem 0; }
-.flow-tour h3 { margin: 0 !important; font-size: 1.1rem; grid-area: 1 / 1; }
-.flow-tour { position: relative; }
+.flow-tour { position: relative; box-sizing: border-box; display: grid; grid-template: auto 1fr / minmax(0, 1fr) auto; gap: 0 1rem; padding: 0.3rem 1rem; background: var(--zone); border-left: 4px solid var(--g2-accent, var(--bird)); border-radius: 0 0.4rem 0.4rem 0; }
+@media (min-width: 42rem) {
+  .tours > .flow-tour { position: absolute; z-index: 5; inset: var(--over, 0) 0 auto; height: var(--room, 5.75rem); }
+  .tours > .strip-box { visibility: hidden; }
+  .flow-tour .flow-step { grid-area: 1 / 1; justify-self: end; }
+}
+.flow-tour h3 { margin: 0 !important; font-size: 1.1rem; line-height: 2.1rem; grid-area: 1 / 1; white-space: nowrap; }
 .flow-read { position: absolute; inset: auto 0 0; height: 3px; background: var(--g2-accent, var(--bird)); scale: 0 1; transform-origin: left; }
-.flow-tour [name="pause"]::before { content: "▶ " / ""; }
-.flow-tour [name="pause"] { min-width: 6rem; }
+.flow-tour [name="pause"] { min-width: 6rem; } .flow-tour [name="pause"]::before { content: "▶ " / ""; }
 .flow-tour .runs::before { content: "❚❚ " / ""; }
 .flow-tour p { margin: 0 !important; }
-.flow-tour .flow-step { grid-area: 2 / 1; font-size: 0.85rem; color: var(--quiet); }
-.flow-tour [aria-live] { grid-area: 1 / 2 / 3; }
-.flow-tour-acts { grid-area: 1 / 3 / 3; display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; font-size: 0.9rem; }
-gpt2-flow.g2-live :is(.flow-tour-acts, .flow-guesses) button { min-height: 2.25rem; padding: 0.1rem 0.7rem; }
-.unsaid .flow-tour [aria-live] { grid-area: 1 / 2; }
-.flow-guesses { grid-area: 2 / 2; display: flex; gap: 0.5rem; }
-gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; padding: 0 1.1rem; font-size: 1rem; border-radius: 1.2rem; font-weight: 600; border-color: var(--g2-accent, var(--bird)); background: var(--paper); }
-.flow-guesses:empty { display: none; }
+.flow-tour .flow-step { font-size: 0.85rem; line-height: 2.1rem; color: var(--quiet); }
+.flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; line-height: 1.4; text-wrap: pretty; }
+.flow-tour-acts { grid-area: 1 / 2; display: flex; gap: 0.4rem; align-items: center; font-size: 0.9rem; white-space: nowrap; }
+gpt2-flow.g2-live :is(.flow-tour-acts, .flow-guesses) button { min-height: 2.1rem; padding: 0.1rem 0.7rem; }
+.flow-guesses:not(:empty) { grid-area: 2 / 1; place-self: end start; display: flex; gap: 0.5rem; }
+gpt2-flow.g2-live .flow-guesses button { min-height: 1.7rem; padding: 0 1.1rem; font-size: 1rem; border-radius: 1.2rem; font-weight: 600; border-color: var(--g2-accent, var(--bird)); background: var(--paper); }
 @media (max-width: 41.9rem) {
-  .flow-tour { position: sticky; bottom: 0; z-index: 5; padding-inline: 0.6rem; grid-template-columns: minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
+  .flow-tour { position: sticky; bottom: 0; z-index: 5; padding: 0.3rem 0.6rem 0.5rem; grid-template: auto 4.9rem auto / minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
   .flow-tour .flow-step { grid-area: 1 / 2; margin-right: 2.25rem !important; }
   gpt2-flow.g2-live .flow-tour [aria-label="close"] { position: absolute; top: 0.2rem; right: 0; border: 0; }
-  .flow-tour [aria-live], .unsaid .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
-  .flow-guesses { grid-area: 3 / 1 / 4 / 3; margin-block: 0.4rem; }
-  .flow-tour-acts { grid-area: 4 / 1 / 5 / 3; gap: 0.3rem; }
-  gpt2-flow.g2-live .flow-tour-acts button { min-width: 2rem; padding: 0.1rem 0.35rem; }
+  .flow-tour [aria-live] { font-size: 0.9rem; }
+  .flow-guesses { margin-bottom: 0.3rem; }
+  gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; }
+  .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; gap: 0.3rem; }
+  .flow-tour-acts > :is(a, span) { margin-left: auto; }
+  gpt2-flow.g2-live .flow-tour-acts button { min-width: 2rem; padding: 0.1rem 0.3rem; font-size: 0.82rem; }
+  gpt2-flow.g2-live .flow-tour-acts [name="pause"] { min-width: 2.1rem; font-size: 0; }
+  .flow-tour-acts [name="pause"]::before { font-size: 0.9rem; }
   gpt2-flow.tours { display: flex; flex-direction: column; }
   gpt2-flow.tours > .foot { order: 2; }
 }
@@ -233,6 +231,7 @@ gpt2-flow.g2-live .flow-guesses button { min-height: 2rem; padding: 0 1.1rem; fo
 .flow-squares i { position: absolute; left: 0; top: 0; background: var(--hue); transform-origin: 0 0; will-change: transform; }
 .early .flow-result { visibility: hidden; }
 .unsaid :is(.flow-picture .word, .flow-picture .next, .fan, .flow-knob, .sentence, .aloud, .flow-result) { visibility: hidden; }
+.flow-crumbs { font-size: 0.95rem; }
 .flow-crumbs button { border: 0 !important; text-decoration: underline; padding: 0 0.2rem !important; min-height: 2rem !important; }
 .flow-forks { padding-left: 1.2rem; }
 .flow-forks button { border: 0 !important; text-align: left; min-height: 0 !important; color: var(--quiet); }
@@ -259,8 +258,7 @@ gpt2-flow.g2-live .flow-zoom button { min-width: 2rem; min-height: 1.75rem; padd
 .flow-picture .mark { stroke: var(--ink); stroke-width: 2; }
 .flow-picture .letter.opens { cursor: zoom-in; text-decoration: underline; text-underline-offset: 3px; }
 .flow-picture .letter.plain { --shade: var(--plain); }
-.flow-picture .push { fill: color-mix(in oklab, var(--plain) 55%, var(--dim)); }
-.flow-picture .push.minus { fill: var(--minus); }
+.flow-picture .push { fill: color-mix(in oklab, var(--plain) 55%, var(--dim)); } .flow-picture .push.minus { fill: var(--minus); }
 `,
   // The reader's my_gpt2.py: what is still the book's is grey.
   `
@@ -277,8 +275,7 @@ gpt2-flow.g2-live .flow-zoom button { min-width: 2rem; min-height: 1.75rem; padd
 .flow-picture .by-hand { font-size: 18px; fill: var(--g2-accent, #0969a8); paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 .flow-hand { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: end; margin: 0.5rem 0; }
 .flow-hand .slider { flex: 1 1 18rem; }
-.g2-live .flow-versus { flex-wrap: wrap; }
-.g2-live .flow-versus > .soft { flex: 0 1 auto; }
+.g2-live .flow-versus { flex-wrap: wrap; } .g2-live .flow-versus > .soft { flex: 0 1 auto; }
 .flow-picture .next .bar.other { fill: none; stroke: var(--quiet); stroke-dasharray: 3 2; }
 .flow-picture .next.bird .bar.other { stroke: var(--bird); fill: none; }
 .flow-picture .next.machine .bar.other { stroke: var(--machine); fill: none; }

@@ -174,7 +174,7 @@ export function flow(page) {
     const view = {
       pass: seen,
       was,
-      width: stage.room,
+      ...stage.size(seen),
       at: at(),
       place: here,
       cut: cut(),
@@ -216,7 +216,7 @@ export function flow(page) {
     const comes = before === null ? location.hash !== "" : goes && !state.get("tour");
     if (address !== before) stage.enter(element, !top, comes);
     texts.own(model.loaded?.from);
-    const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
+    const how = { at: at(), other: tools?.other, writes: writer.left > 0 };
     player.answer = lines.set(seen, how, scene.tells);
     player.result.classList.toggle("deep", !top);
     stage.element.classList.toggle("unread", top && lines.unread !== ""); // its numbers mean little
@@ -264,8 +264,8 @@ export function flow(page) {
     names: true,
     nodes: [
       strip.element,
-      make("div", { class: "flow-top" }, crumbs.element, lines.legend, lines.who),
       above,
+      make("div", { class: "flow-top" }, crumbs.element, lines.legend, lines.who),
       player.element,
       make("div", { class: "flow-controls" }, ...player.controls, ...writer.buttons, player.turn),
       player.line,

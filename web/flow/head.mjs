@@ -6,7 +6,6 @@ import { headOf, heat, press, steps } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { endsOf, operation, turnOf } from "./operation.mjs";
 import { STEPS } from "./place.mjs";
-import { DRAWN } from "./ribbons.mjs";
 import { sides } from "./tiles.mjs";
 
 /** @import { View } from "./scenes.mjs" */
@@ -67,7 +66,8 @@ export function head(view) {
   const label = wide ? 78 : 64;
   const alone = wide && !q; // nothing but the shares is stored
   const room = wide ? Math.min(alone ? 520 : 420, width * 0.42) : width - label - 10;
-  const size = Math.min(alone ? 58 : 46, room / shown.length);
+  const low = wide ? (view.height ?? Infinity) : Infinity; // px that there are
+  const size = Math.min(alone ? 58 : 46, room / shown.length, (low - 138) / shown.length);
   const right = alone ? (width - room - 10) / 2 : 10;
   const [mx, my] = wide
     ? [width - room - right + (room - size * shown.length) / 2, 98]
@@ -116,7 +116,7 @@ export function head(view) {
   const back = sizes.llama ? "o_proj" : "c_proj"; // into the stream
   const strips = wide ? { x: 84, width: mx - 84 - BESIDE } : { x: 64, width: width - 74 };
   const cell = D ? strips.width / D : 0;
-  const high = wide ? 20 : 14;
+  const high = wide ? Math.min(20, (low - 190) / (2 * shown.length + 2) - 1) : 14;
   const start = wide ? 70 : my + shown.length * size + 48;
   const title = (
     /** @type {string} */ letter,
@@ -207,16 +207,7 @@ export function head(view) {
               width: size,
               height: size,
             },
-    squares: () => {
-      const all = shown.flatMap((r, i) =>
-        shown.slice(0, i + 1).map((c, j) => {
-          const box = { x: mx + j * size, y: my + i * size, width: size - 1, height: size - 1 };
-          const weight = pass.weights[n][h][r * T + c];
-          return /** @type {const} */ ([`${n}.${h}.${r}.${c}`, { ...box, head: h, weight }]);
-        }),
-      );
-      return new Map(all.filter(([, { weight }]) => weight >= DRAWN));
-    },
+    home: { x: mx, y: my, width: shown.length * size, height: shown.length * size },
     path: path + ["scores", "scores", "masked_scores", "weights", "heads"][step],
     fills: known
       ? { count: STEPS.length, show: (nth) => nth < 0 || setStep(nth), ends: endsOf(turns) }

@@ -13,6 +13,7 @@ import { colour, whole } from "./whole.mjs";
 
 const NS = "http://www.w3.org/2000/svg";
 const EDGE = 4; // px that a frame is clear of the edge
+const WIDE = 960; // px of the whole beside a deeper level: there depth runs to the right, on a phone too
 
 export class Inset {
   /** @param {() => void} back */
@@ -36,7 +37,8 @@ export class Inset {
    * @param {{at: number, width: number, sizes: View["sizes"], place?: Place, seen?: Box}} where  `place`: one that
    *   has a scene of its own; `seen`: what is seen of the whole
    */
-  set(pass, { at, width, sizes, place = {}, seen }) {
+  set(pass, { at, width: room, sizes, place = {}, seen }) {
+    const width = seen ? room : Math.max(WIDE, room);
     this.element.hidden = false;
     const of = [pass, at, width];
     if (this.drawn?.of.some((one, i) => one !== of[i]) ?? true) this.draw(pass, at, width, sizes);

@@ -50,12 +50,12 @@ export class Lines {
 
   /**
    * @param {Pass} pass  that is shown
-   * @param {{at: number, top: boolean, other?: Pass | null, writes: boolean}} how  `top`: whether all
-   *   of it is shown; `other`: what it is compared with; `writes`: its text goes on
+   * @param {{at: number, other?: Pass | null, writes: boolean}} how  `other`: what it is compared
+   *   with; `writes`: its text goes on
    * @param {string} [tells]  what is told instead
    * @returns {(Node | string)[]}  what comes next
    */
-  set(pass, { at, top, other, writes }, tells) {
+  set(pass, { at, other, writes }, tells) {
     const { settings, state, input, says, legend, changed } = this;
     const { loaded } = this.model;
     const [run, { text }] = [state.get("run"), pass];
@@ -75,7 +75,7 @@ export class Lines {
     if (says.textContent !== line) says.textContent = line; // it is read aloud
     this.book.hidden = !loaded?.own || Boolean(state.get("run") || state.get("learned"));
     this.gpt2.hidden = !settings.gpt2 || loaded?.name === GPT2;
-    legend.hidden = !top || strange.length > 0; // there they mean little
+    legend.hidden = strange.length > 0; // there they mean little
     const thing = loaded?.from?.unit === "characters" ? "character" : "word";
     legend.replaceChildren(...legendOf(pass, Boolean(other), thing));
     this.told.replaceChildren(...inSentences(pass, at).map((one) => make("li", {}, one)));

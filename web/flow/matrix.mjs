@@ -83,7 +83,7 @@ export function matrix(view) {
   const token = quoted(pass.tokens[t]);
 
   // The map, the input at its left, the running sum at its right, the outputs below.
-  const [top, high] = [64, wide ? 384 : 320];
+  const [top, high] = [64, wide ? 338 : 640];
   const [left, sum] = wide ? [84, 270] : [34, 92];
   const cell = Math.min(24, (width - left - sum - 36) / R);
   const across = cell * R;

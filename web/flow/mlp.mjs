@@ -10,7 +10,7 @@ import { WIDE } from "./layout.mjs";
 import { isLit, LIT } from "./pass.mjs";
 import { matricesOf } from "./place.mjs";
 import { sides } from "./tiles.mjs";
-import { unitOf } from "./unit.mjs";
+import { BESIDE, unitOf } from "./unit.mjs";
 
 const REACH = 4; // of the curve, on both sides, at least
 
@@ -36,11 +36,11 @@ export function mlp(view) {
   const wide = width >= WIDE;
   if (!units) return unknown("What the MLP computes is not stored.");
   const { pre, act } = units;
-  const columns = wide ? 32 * Math.ceil(act.length / 1024) : 32;
+  const columns = wide ? 32 * Math.ceil(act.length / 1024) : act.length > 768 ? 32 : 24;
   const room = wide ? Math.min(560, width * 0.5) : width - 20;
   const cell = room / columns;
   const rows = Math.ceil(act.length / columns);
-  const high = Math.min(cell, 420 / rows);
+  const high = Math.min(cell, (wide ? 280 : 420) / rows);
   const [fx, fy] = [10, 40];
   const order = Array.from(act.keys()).sort((a, b) => Math.abs(act[b]) - Math.abs(act[a]));
   const unit = place.unit ?? order[0];
@@ -66,7 +66,8 @@ export function mlp(view) {
 
   // GELU, and where the unit is on it.
   const [gx, gy] = wide ? [fx + room + 60, 60] : [30, fy + rows * high + 60];
-  const [gw, gh] = [Math.min(wide ? width - gx - 30 : width - 60, 440), 240];
+  const beside = width >= BESIDE && view.parts.unit; // what it pushes is below the curve
+  const [gw, gh] = [Math.min(wide ? width - gx - 30 : width - 60, 440), beside ? 120 : 240];
   const reach = Math.ceil(Math.max(REACH, ...Array.from(pre, Math.abs)));
   const px = (/** @type {number} */ x) => gx + (x / reach + 1) * (gw / 2);
   const py = (/** @type {number} */ y) => gy + gh - ((y + 0.5) / (reach + 0.5)) * gh;
@@ -79,8 +80,8 @@ export function mlp(view) {
     "",
   );
   const lit = act.reduce((sum, x) => sum + Number(isLit(x)), 0);
-  const bottom = Math.max(fy + rows * high, gy + gh) + 50;
-  const more = unitOf(view, bottom, act[unit]);
+  const bottom = Math.max(fy + rows * high, gy + gh) + (wide ? 34 : 50);
+  const more = unitOf(view, { y: bottom, act: act[unit], x: gx, top: gy + gh + 50 });
   const [into, out] = [pre[unit], act[unit]].map((x) => fixed(x, 2));
   const times = sizes.llama ? ` × ${fixed(out ? act[unit] / bent[unit] : 0, 2)} = ${out}` : "";
   const each = sizes.llama ? 68 : 90; // px of a button

@@ -159,7 +159,7 @@ export function product(view) {
   // A waterfall: each product goes on where the one before it ended.
   const ends = sumsOf(products);
   const [low, most] = [Math.min(...ends), Math.max(...ends)];
-  const [x0, y0, w, h] = wide ? [16, 200, width - 32 - SUM, 190] : [16, 190, width - 32 - SUM, 150];
+  const [x0, y0, w, h] = wide ? [16, 200, width - 32 - SUM, 180] : [16, 190, width - 32 - SUM, 360];
   const each = w / D;
   // Both vectors, number above number: a column of the waterfall is their product.
   const vectors = [a, b].map((values, i) =>

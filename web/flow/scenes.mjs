@@ -22,6 +22,7 @@ import { product } from "./product.mjs";
  * @property {import("./pass.mjs").Next[]} next  the bars, of one pass or of both
  * @property {Parts} parts  of the weights, as far as the place wants them
  * @property {number} width  px
+ * @property {number} [height]  px that every level has
  * @property {number} at  the token that is followed: the query
  * @property {Place} place
  * @property {string[]} cut  heads, block.head
@@ -65,6 +66,7 @@ import { product } from "./product.mjs";
  * @property {number} [below]  px at its end that a pass does not cover
  * @property {import("./pulses.mjs").Bead[]} [beads]
  * @property {number} [nLayer]  blocks that the beads run through
+ * @property {Box} [home]  what a camera that comes from around it begins with; else all of it
  * @property {() => Map<string, import("./camera.mjs").Square>} [squares]  weights, by block, head,
  *   query and key
  * @property {{x: number, y: number, width: number}} [knob]  where the temperature is set

@@ -66,10 +66,10 @@ export class Solids extends Thumbs {
 
   /**
    * @param {View} view
-   * @param {{y: number, left: number[], room: number, wide: boolean}} where  `left`: px of attention
-   *   and of the MLP, which on a phone is below it; `room`: px of either
+   * @param {{y: number, left: number[], room: number, wide: boolean, high?: number}} where  `left`: px
+   *   of attention and of the MLP, which on a phone is below it; `room`: px of either, `high`: of a plate
    */
-  scale(view, { y: top, left: [x, mx], room, wide }) {
+  scale(view, { y: top, left: [x, mx], room, wide, high = SIDE }) {
     const { pass, place, colour, sizes } = view;
     const { config } = this.model.loaded ?? {};
     const n = Number(place.block);
@@ -80,7 +80,8 @@ export class Solids extends Thumbs {
     this.block = n;
     const { nEmbd: C, nHead, nInner: F = 4 * C } = config;
     const T = pass.tokens.length;
-    const each = Math.min(SIDE / C, (room - 3 * GAP) / (Math.max(4 * C, F) + 3 * T)); // px of a number
+    const most = Math.max(4 * C, F) * (wide ? 2 : 1); // where there is room, the MLP's lie side by side
+    const each = Math.min(SIDE / C, high / (C + 2 * T), (room - 6 * GAP) / (most + 3 * T)); // px of a number
     const [side, deep, long] = [C * each, T * each, F * each];
     const part = side / nHead;
     const y = top + deep; // what stands reaches up so far
@@ -96,7 +97,8 @@ export class Solids extends Thumbs {
     const [wx, out] = [x + deep + GAP, y + side + GAP + deep]; // of the weights, and of what they make
     const ox = wx + 3 * side + deep + 2 * GAP; // of the matrix back into the stream
     const my = wide ? y : out + deep + 40; // of the MLP, which on a phone is below it
-    const [fx, fy] = [mx + deep + GAP, my + side + deep + 2 * GAP];
+    const fx = mx + deep + GAP;
+    const [px, py] = wide ? [fx + long + deep + 2 * GAP, my] : [fx, my + side + deep + 2 * GAP];
     /** @type {(name: string, x: number, y: number, width: number) => Tile} */
     const tile = (name, x, y, width) => ({
       module: `h.${n}.${name}`,
@@ -111,7 +113,7 @@ export class Solids extends Thumbs {
       tile("attn.c_attn", wx, y, 3 * side),
       tile("attn.c_proj", ox, y, side),
       tile("mlp.c_fc", fx, my, long),
-      tile("mlp.c_proj", fx, fy, long),
+      tile("mlp.c_proj", px, py, long),
     ];
     const plates = tiles.map((one) => {
       const verb = one.module.includes("mlp") ? "think" : "gather";
@@ -127,22 +129,23 @@ export class Solids extends Thumbs {
     const name = (/** @type {string} */ told, /** @type {number} */ x, /** @type {number} */ y) =>
       svg`<text class="axis" x=${x} y=${y}>${told}</text>`;
     const told = [
-      `One scale for all: a vector is ${grouped(C)} numbers high, and a head has`,
-      `${C / nHead} of them, by its colour. The MLP makes ${grouped(F)} of ${grouped(C)}, and ${grouped(C)} again.`,
-      "The plates are weights, the same for every text. Beside them",
-      `stand and lie the vectors of ${T} ${T > 1 ? "tokens" : "token"}.`,
+      `One scale: a vector is ${grouped(C)} numbers high,`,
+      `a head has ${C / nHead} of them, in its colour.`,
+      "Plates are weights, the same for every",
+      "text; beside them stand and lie",
+      `the vectors of ${T} ${T > 1 ? "tokens" : "token"}.`,
     ];
     const size = (/** @type {number} */ a, /** @type {number} */ b) =>
       `${grouped(a)} × ${grouped(b)}`;
     return {
-      height: fy + side + 22 - top,
+      height: py + side + (wide ? 2 * deep + GAP : 22) - top,
       body: svg`${plates}${this.fields(tiles, view, () => {})}${heads}
         ${upright(0, "plain", x, y)}${lying(1, "q", wx, out, side)}${lying(2, "k", wx + side, out, side)}${lying(3, "v", wx + 2 * side, out, side)}
         ${upright(4, "v", ox - deep - GAP - 4, y)}${lying(5, "plain", ox, out, side)}
-        ${upright(6, "plain", mx, my)}${lying(7, "plain", fx, fy - GAP, long)}${upright(8, "plain", fx + long + GAP, fy)}
+        ${upright(6, "plain", mx, my)}${lying(7, "plain", fx, my + side + deep + GAP, long)}${upright(8, "plain", px + long + GAP, py)}
         ${name(`c_attn ${size(C, 3 * C)}`, wx, y - 12)}${name(wide ? `c_proj ${size(C, C)}` : "c_proj", ox, y - 12)}
-        ${name(`c_fc ${size(C, F)}`, fx, my - 8)}${name(`c_proj ${size(F, C)}`, fx, fy + side + 16)}
-        ${wide ? told.map((line, i) => name(line, wx, out + 30 + 18 * i)) : nothing}`,
+        ${name(`c_fc ${size(C, F)}`, fx, my - 8)}${name(`c_proj ${size(F, C)}`, px, wide ? py - 8 : py + side + 16)}
+        ${wide && mx - ox - side > 260 ? told.map((line, i) => name(line, ox + side + 20, y + 8 + 18 * i)) : nothing}`,
     };
   }
 }

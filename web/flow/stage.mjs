@@ -5,6 +5,7 @@ import { nothing, render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
 import { CHOOSE, flip, move, still } from "../exhibits/motion.mjs";
 import { nextTask } from "../tasks.mjs";
+import { Layout } from "./layout.mjs";
 import { Pulses } from "./pulses.mjs";
 
 /** @import { Scene } from "./scenes.mjs" */
@@ -16,6 +17,7 @@ const TURN = 600; // milliseconds of a word that changes
 const SEEN = 3000; // and of its token's frame
 const WORDS = ".token .name, .word, .next .name, .next .p";
 const STRIDE = 60; // px that the page goes along in a frame
+const TALL = 987; // px of a level on a phone: as high as the whole of three blocks
 const NS = "http://www.w3.org/2000/svg";
 
 export class Stage {
@@ -33,6 +35,7 @@ export class Stage {
     this.pulses = new Pulses(this.element);
     /** @type {Scene | null} */
     this.shown = null;
+    this.least = 0; // px that it is high at every level
     this.depth = Infinity; // how far the pass has come; Infinity: to the end
     /** @type {number | undefined} */
     this.to = undefined; // how far it goes on by itself
@@ -49,6 +52,15 @@ export class Stage {
   /** px that there are. */
   get room() {
     return Math.max(280, Math.floor(this.element.clientWidth || 960));
+  }
+
+  /**
+   * px that there are: every level is as high as the whole.
+   * @param {import("./pass.mjs").Pass} pass
+   */
+  size({ tokens, nLayer }) {
+    const { wide, width, height } = new Layout(this.room, tokens.length, nLayer);
+    return { width, height: (this.least = wide ? height : Math.min(TALL, height)) };
   }
 
   /**
@@ -119,8 +131,11 @@ export class Stage {
    */
   set(scene, width, { inside = null, around = null } = {}) {
     const old = inside || around ? /** @type {SVGGElement} */ (this.scene.cloneNode(true)) : null;
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
-    this.svg.style.height = `${scene.height}px`;
+    const height = Math.max(scene.height, this.least);
+    for (const one of [this.svg, this.ahead]) {
+      one.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      one.style.height = `${height}px`;
+    }
     this.old?.remove();
     this.element.style.minHeight = "";
     this.element.classList.remove("bare");
@@ -131,8 +146,6 @@ export class Stage {
     this.shown = scene;
     const words = this.words();
     this.render(scene.body);
-    this.ahead.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
-    this.ahead.style.height = `${scene.height}px`;
     render(svg`${scene.ahead}`, /** @type {any} */ (this.ahead));
     if (old && before && !this.space) this.fly?.(this, { old, before, inside, around });
     else if (before?.along && scene.along) this.turn(words);
@@ -196,7 +209,7 @@ export class Stage {
   }
 
   /**
-   * Another level: what stands above a deeper one is not needed there.
+   * Another level. It begins at its bar: where that is out of sight, the page goes there.
    * @param {HTMLElement} frame
    * @param {boolean} deep
    * @param {boolean} comes  the page goes along
@@ -205,7 +218,7 @@ export class Stage {
     if (frame.classList.contains("deep") === deep && !comes) return; // nothing is measured for it
     flip([this.element], () => {
       frame.classList.toggle("deep", deep);
-      if (deep && comes) frame.querySelector(".flow-top")?.scrollIntoView();
+      if (deep && comes) frame.querySelector(".flow-top")?.scrollIntoView({ block: "nearest" });
     });
   }
 

@@ -10,14 +10,15 @@ import { tableOf } from "./source.mjs";
 /** @import { View } from "./scenes.mjs" */
 
 const HIGH = 16; // of a strip
+export const BESIDE = 900; // px: below it no words have room beside the field
 
 /**
  * Below the field and the curve.
  * @param {View} view
- * @param {number} y  where it begins
- * @param {number} act  the unit's result
+ * @param {{y: number, act: number, x: number, top: number}} where  `y`: where it begins; `act`: the
+ *   unit's result; `x` and `top`: where there is room for the words beside the field
  */
-export function unitOf({ pass, place, parts, width, at, sizes }, y, act) {
+export function unitOf({ pass, place, parts, width, at, sizes }, { y, act, ...beside }) {
   const { unit } = parts;
   const [normed, stream] = ["ln_2", "resid_post"].map((name) =>
     pass.tensor?.(`transformer.h.${place.block}.${name}`),
@@ -48,16 +49,18 @@ export function unitOf({ pass, place, parts, width, at, sizes }, y, act) {
   ];
 
   // The tokens, likeliest first on both sides.
-  const top = y + 142;
+  const aside = width >= BESIDE;
+  const [start, top] = aside ? [beside.x, beside.top] : [10, y + 142];
   const most = Math.max(...[...up, ...down].map(({ by }) => Math.abs(by))) || 1;
-  const half = (width - 20) / 2;
+  const half = (width - start - 10) / 2;
+  const [name, number] = wide ? [100, 160] : [66, 120]; // px of a token, and of all but its bar
   const words = [up, down].map((list, side) =>
-    list.map(({ name, by }, i) => {
-      const [left, line] = [10 + side * half, top + 20 + i * 22];
-      const long = (Math.abs(by) / most) * (half - (wide ? 220 : 120));
-      return svg`<text class="token-name" x=${left} y=${line + 12}>${name.slice(0, wide ? 16 : 9)}</text>
-        <rect class=${side ? "push minus" : "push"} x=${left + (wide ? 130 : 66)} y=${line} width=${long} height="16" rx="2"></rect>
-        <text class="axis" x=${left + (wide ? 138 : 70) + long} y=${line + 12}>${by < 0 ? "" : "+"}${fixed(by, 2)}</text>`;
+    list.map(({ name: token, by }, i) => {
+      const [left, line] = [start + side * half, top + 20 + i * 22];
+      const long = (Math.abs(by) / most) * (half - number);
+      return svg`<text class="token-name" x=${left} y=${line + 12}>${token.slice(0, wide ? 12 : 9)}</text>
+        <rect class=${side ? "push minus" : "push"} x=${left + name} y=${line} width=${long} height="16" rx="2"></rect>
+        <text class="axis" x=${left + name + 6 + long} y=${line + 12}>${by < 0 ? "" : "+"}${fixed(by, 2)}</text>`;
     }),
   );
   const spread = fixed(sizeOfNorm(vectorOf(stream, at), llama), 2);
@@ -72,10 +75,9 @@ export function unitOf({ pass, place, parts, width, at, sizes }, y, act) {
   const [best] = up;
   const [by, times, pushed] = asProduct(best.by, act);
   return {
-    height: 142 + 20 + 66 + 12 + (wide ? 18 : 0) + 18,
-    body: svg`${strips}<text class="name" x="10" y=${top + 8}>raises</text>
-      <text class="name" x=${10 + half} y=${top + 8}>lowers</text>${words}
-      ${wide ? how.map((line, i) => svg`<text class="axis" x="10" y=${top + 104 + 17 * i}>${line}</text>`) : nothing}`,
-    says: ` A result of 1 would raise ${quoted(best.name)} most, by ${by} in the lens’s logits; this one, ${times}, changes it by ${pushed}.${wide ? "" : ` ${how.join(" ")}`}`,
+    height: aside ? 118 : 142 + 20 + 66 + 12 + 18,
+    body: svg`${strips}<text class="name" x=${start} y=${top + 8}>raises</text>
+      <text class="name" x=${start + half} y=${top + 8}>lowers</text>${words}`,
+    says: ` A result of 1 would raise ${quoted(best.name)} most, by ${by} in the lens’s logits; this one, ${times}, changes it by ${pushed}. ${how.join(" ")}`,
   };
 }
