@@ -17,7 +17,7 @@ const LOOK = 1500; // for the picture
 const ZOOM = 2000; // until a place is reached, and its products have fallen
 const GUESS = 6000; // for a guess
 const UNSAID = "unsaid"; // where nobody guesses, the answer comes all the same
-const HEAD = 48; // px of the page's bar
+const HEAD = 84; // px of the page's bar, and of the stage's
 
 export class Tour {
   /**
@@ -41,8 +41,7 @@ export class Tour {
     this.runs = false; // it goes on by itself
     /** @type {Pass | null} */
     this.pass = null;
-    this.begun = false; // what moves in this step
-    this.rests = false; // it has moved
+    this.begun = this.rests = false; // what moves in this step, and whether it has
     this.round = 0;
     this.key = ""; // of what is read
     /** @type {Animation | null} */
@@ -131,6 +130,7 @@ export class Tour {
     this.player.stop();
     this.state.set({ tour: 0, ...this.before });
     this.before = null;
+    this.card.parentElement?.classList.remove("tours"); // what it covers can have the focus
   }
 
   get n() {
@@ -156,12 +156,13 @@ export class Tour {
     this.card.hidden = !n;
     const { title, task, answer, guess, act, chapter } = STEPS[Math.max(0, n - 1)];
     const waits = Boolean(n && guess && !guessed);
-    this.card.parentElement?.classList.toggle("tours", n > 0);
-    this.card.parentElement?.classList.toggle("unsaid", waits); // it would answer the question
     const early = n > 0 && n <= STEPS.findIndex((step) => step.guess);
-    this.card.parentElement?.classList.toggle("early", early);
+    const is = { tours: n > 0, early, unsaid: waits }; // else the picture would answer the question
+    for (const [one, on] of Object.entries(is)) this.card.parentElement?.classList.toggle(one, on);
     this.light(n ? STEPS[n - 1].lights : "");
     if (!n) return this.read("");
+    const box = /** @type {HTMLElement} */ (this.field.closest(".strip-box")); // that it covers
+    this.card.style.cssText = `--over:${box.offsetTop}px;--room:${box.offsetHeight}px`;
     const fits = pass.text.startsWith(this.text) && pass.ids.length > CRANE;
     const says = guess && guessed && guessed !== UNSAID;
     const verdict = says ? (guessed === guess.right ? "Right: " : "No: ") : "";
@@ -174,8 +175,7 @@ export class Tour {
       this.guessed = option;
       this.set(pass);
     };
-    const address = this.chapters[chapter - 1];
-    const where = `chapter ${chapter}`;
+    const [address, where] = [this.chapters[chapter - 1], `chapter ${chapter}`];
     const held = /** @type {HTMLButtonElement} */ (document.activeElement);
     const focused = this.acts.contains(held) || this.guesses.contains(held);
     const pause = button("pause", () => this.run(!runs), { class: runs ? "runs" : "" });
@@ -255,7 +255,7 @@ export class Tour {
     player.covered = getComputedStyle(card).position === "sticky" ? card.offsetHeight : 0;
     if (turned && depth !== undefined) return stage.follow(depth, player.covered, behavior);
     const frame = stage.element.getBoundingClientRect();
-    const top = (player.covered ? frame.top : card.getBoundingClientRect().top - 16) - HEAD;
+    const top = (player.covered ? frame.top : card.getBoundingClientRect().top + 20) - HEAD;
     const over = frame.bottom - innerHeight;
     const by = player.covered || top < 0 ? top : Math.max(0, Math.min(top, over));
     if (by) scrollBy({ top: by, behavior });

@@ -45,11 +45,11 @@ export const STEPS = [
   },
   {
     title: "Predict",
-    task: "After block 0, before ␣marsh has reached ␣crane: what would the model say next?",
+    task: "After block 0 ␣marsh has not reached ␣crane yet. What would it say?",
     answer: (pass) => {
       const said = saidAt(pass, 2);
       return said
-        ? `${said.name} (${two(said.p)}). It bets on the machine: ${two(said.machine)} against ${two(said.bird)} for the bird.`
+        ? `${said.name} (${two(said.p)}): it bets on the machine, ${two(said.machine)} to ${two(said.bird)}.`
         : "";
     },
     guess: { options: ["crane", "ate", "lifted"], right: "lifted" },
@@ -120,10 +120,10 @@ export const STEPS = [
   },
   {
     title: "Choose, and again",
-    task: "The last vector times each token’s row of the table: 1,024 scores. A softmax makes them shares.",
+    task: "The last vector times each token’s row: 1,024 scores; a softmax makes shares.",
     answer: (pass, done) =>
       done
-        ? "The word became the eighth lane. The seven others need not be computed again."
+        ? "The word is the eighth lane; the other seven need no new pass."
         : `␣ate has ${ofAte(pass)}. Throw the dart: it picks a word by its share.`,
     act: "throw the dart",
     set: {},

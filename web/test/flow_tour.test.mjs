@@ -21,12 +21,14 @@ beforeAll(async () => {
   whole = await run();
 });
 
-test("ten steps of at most forty words, each with a chapter", () => {
+test("ten steps of at most forty words, three lines on a phone, each with a chapter", () => {
   expect(STEPS).toHaveLength(10);
-  for (const { title, task, answer, chapter } of STEPS) {
+  for (const { title, task, answer, guess, chapter } of STEPS) {
     for (const done of [false, true]) {
       const words = `${title} ${task} ${answer(whole, done)}`.split(/\s+/);
       expect(words.length, title).toBeLessThanOrEqual(40);
+      const told = `${guess ? "Right: " : ""}${task} ${answer(whole, done)}`;
+      expect(told.length, title).toBeLessThanOrEqual(142);
     }
     expect(chapter).toBeGreaterThan(0);
   }
@@ -35,7 +37,7 @@ test("ten steps of at most forty words, each with a chapter", () => {
 test("what it says is the pass's", async () => {
   const told = STEPS.map(({ answer }) => answer(whole, false));
   expect(told[0]).toBe("Each is a token with a number: ␣crane is 483.");
-  expect(told[2]).toBe("␣lifted (0.44). It bets on the machine: 0.68 against 0.18 for the bird.");
+  expect(told[2]).toBe("␣lifted (0.44): it bets on the machine, 0.68 to 0.18.");
   expect(told[3]).toContain("0.98 and 0.96");
   expect(told[4]).toContain("had 0.18, now it has 0.85");
   expect(told[5]).toContain("it is 0.98");
