@@ -1,5 +1,5 @@
-// From one level of the picture to another: a camera that goes into the larger scene or comes out of
-// it, and the squares of an attention map, which grow out of the ribbons and shrink to them again.
+// From one level of the picture to another: what is opened grows into its level, and the squares of
+// attention maps out of the ribbons; going out, they shrink to them again.
 
 import { make } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
@@ -10,50 +10,68 @@ import { still } from "../exhibits/motion.mjs";
 
 /** A weight where a scene draws it. @typedef {Box & {head: number, weight: number}} Square */
 
-const ZOOM = 450; // milliseconds from one level to the next
-const STEPS = 16; // of the camera's way
+const ZOOM = 560; // milliseconds from one level to the next
+const STEPS = 20; // of the camera's way
 const EASING = "cubic-bezier(0.4, 0, 0.2, 1)";
 const MOST = 160; // squares that fly
+const NS = "http://www.w3.org/2000/svg";
 
 /**
- * One camera for both scenes: each is drawn where it lies in the larger one, and fades. Where both
- * draw the same weights, these fly instead of the smaller scene.
+ * What is opened grows into its level, and shrinks to it again: the smaller scene lies on a sheet that
+ * is at first as large as it is in the larger one, and at last fills the stage. Both go along with it.
  * @param {Stage} stage  with the new scene
  * @param {{old: SVGGElement, before: Scene, inside: Box | null, around: Box | null}} from  `inside`:
  *   where the new scene lies in the old; `around`: where the old one lies in the new
  */
-export function fly({ svg, scene, shown, width = 0, element }, { old, before, inside, around }) {
+export function fly(stage, { old, before, inside, around }) {
+  const { scene, shown, width = 0, least, element } = stage;
   const box = inside ?? around;
   if (!box || !shown || still()) return;
-  old.setAttribute("class", "ghost");
-  svg.append(old);
-  const scale = box.width / width;
-  const flies = squares(before, shown, element);
-  const frames = Array.from({ length: STEPS + 1 }, (_, i) => {
-    const t = i / STEPS;
-    const u = inside ? t : 1 - t; // how far within the smaller scene
-    const k = scale ** -u; // evenly for the eye
-    const part = scale === 1 ? u : (1 - 1 / k) / (1 - scale); // of the way of its corner
-    const [dx, dy] = [-box.x * k * part, -box.y * k * part];
-    const large = `translate(${dx}px, ${dy}px) scale(${k})`;
-    const small = `translate(${dx + box.x * k}px, ${dy + box.y * k}px) scale(${k * scale})`;
-    const seen = u * u * (3 - 2 * u);
-    return {
-      large: { transform: large, opacity: flies ? Math.max(0, 1 - 1.6 * u) : 1 - seen },
-      small: flies ? { opacity: Math.max(0, 2 * u - 1) } : { transform: small, opacity: seen },
-    };
-  });
-  const options = { duration: ZOOM, easing: EASING };
   const [larger, smaller] = inside ? [old, scene] : [scene, old];
-  larger.animate(
-    frames.map(({ large }) => large),
-    options,
-  );
-  const last = smaller.animate(
-    frames.map(({ small }) => small),
-    options,
-  );
-  const end = () => old.remove();
+  const one = inside ? shown : before; // the smaller
+  const height = Math.max(one.height, least);
+  const home = one.home ?? { x: 0, y: 0, width, height };
+  const sheet = document.createElementNS(NS, "rect");
+  sheet.setAttribute("class", "sheet");
+  old.setAttribute("class", "ghost");
+  if (inside) scene.before(old, sheet);
+  else scene.after(sheet, old);
+  if (!one.home) squares(before, shown, element);
+  const first = Math.max(box.width / home.width, box.height / home.height) + 1e-6; // never 1
+  const middle = (/** @type {Box} */ { x, width }) => x + width / 2;
+  const frames = Array.from({ length: STEPS + 1 }, (_, i) => {
+    const u = inside ? i / STEPS : 1 - i / STEPS; // how far within the smaller scene
+    const scale = first ** (1 - u); // evenly for the eye
+    const part = (scale - first) / (1 - first);
+    const to = (/** @type {number} */ a, /** @type {number} */ b) => a + (b - a) * part;
+    const [x, y] = [to(middle(box), middle(home)), to(box.y, home.y)]; // of what is at home there
+    const [left, top] = [to(box.x, 0), to(box.y, 0)];
+    const [w, h] = [to(box.width, width), to(box.height, height)];
+    const [dx, dy] = [x - middle(home) * scale, y - home.y * scale];
+    const k = scale / first;
+    const cut = [top - dy, dx + width * scale - left - w, dy + height * scale - top - h, left - dx];
+    const seen = "visible"; // no part of it is left to the compositor, which would run ahead
+    return [
+      {
+        transform: `translate(${x - middle(box) * k}px, ${y - box.y * k}px) scale(${k})`,
+        visibility: seen,
+      },
+      { x: `${left}px`, y: `${top}px`, width: `${w}px`, height: `${h}px`, opacity: 4 * u },
+      {
+        transform: `translate(${dx}px, ${dy}px) scale(${scale})`,
+        clipPath: `inset(${cut.map((px) => `${px / scale}px`).join(" ")}) view-box`,
+        opacity: 3 * u,
+      },
+    ];
+  });
+  const [, , last] = [larger, sheet, smaller].map((one, nth) => {
+    const of = frames.map((all) => /** @type {Keyframe} */ (all[nth]));
+    return one.animate(of, { duration: ZOOM, easing: EASING });
+  });
+  const end = () => {
+    old.remove();
+    sheet.remove();
+  };
   last.finished.then(end, end);
 }
 
@@ -61,12 +79,11 @@ export function fly({ svg, scene, shown, width = 0, element }, { old, before, in
  * @param {Scene} before
  * @param {Scene} after
  * @param {HTMLElement} frame
- * @returns {boolean}  whether any fly
  */
 function squares(before, after, frame) {
   const [from, to] = [before, after].map(({ squares }) => squares?.() ?? new Map());
   const both = [...to].filter(([name]) => from.has(name));
-  if (!both.length) return false;
+  if (!both.length) return;
   const layer = make("div", { class: "flow-squares", "aria-hidden": "true" });
   frame.append(layer);
   both.sort(([, a], [, b]) => b.weight - a.weight);
@@ -85,5 +102,4 @@ function squares(before, after, frame) {
     });
   }
   setTimeout(() => layer.remove(), ZOOM);
-  return true;
 }

@@ -11,6 +11,7 @@ import { wayThrough } from "./way.mjs";
 const TOUCHES = ["pointerdown", "wheel", "keydown"]; // a reader who takes over
 
 const TEXT = 0.62; // depth at which the tokens are there
+const COMES = 600; // milliseconds until a level is there
 const TICK = 30; // milliseconds between two looks at where it is
 
 export class Player {
@@ -233,6 +234,7 @@ export class Player {
     this.began = performance.now();
     this.end = () => show(-1);
     for (const one of this.stage.svg.getAnimations({ subtree: true })) {
+      if (!(one instanceof CSSAnimation)) continue; // the camera's
       one.cancel();
       one.play(); // again, where the first step is shown already
     }
@@ -251,7 +253,7 @@ export class Player {
   watch() {
     if (!this.stage.shown?.fills?.ends || this.watched || still()) return;
     this.watched = true;
-    this.play();
+    setTimeout(() => this.stage.shown?.fills?.ends && this.play(), COMES);
   }
 
   /**

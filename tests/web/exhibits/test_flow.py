@@ -353,12 +353,38 @@ def test_weights_fly_from_one_level_to_the_next(picture):
         if (layer) requestAnimationFrame(() => flew.push(layer.children.length));
       }).observe(document.querySelector(".flow-stage"), { childList: true });
     }""")
-    for nth, place in enumerate(("1", "1.0", "1", ""), 1):
+    for nth, place in enumerate(("1", ""), 1):
         shown.element.evaluate("(element, place) => element.state.set({ place })", place)
         shown.page.wait_for_function("nth => flew.length === nth", arg=nth)
-    whole, one, back, out = shown.page.evaluate("flew")
-    assert whole > one > 10 and (back, out) == (one, whole)
+    into, out = shown.page.evaluate("flew")
+    assert into == out > 10
     shown.page.wait_for_function("!document.querySelector('.flow-squares')")
+
+
+def test_what_is_opened_grows_into_its_level_and_shrinks_to_it_again(picture):
+    shown = picture()
+    shown.element.hover()
+    shown.element.locator(".flow-dart").wait_for()
+    shown.page.evaluate("""() => {
+      window.grown = [];
+      const picture = document.querySelector(".flow-picture");
+      new MutationObserver((all) => {
+        const sheet = all.flatMap((one) => [...one.addedNodes]).find((one) => one.matches(".sheet"));
+        const frames = sheet?.getAnimations()[0].effect.getKeyframes();
+        const box = ({ x, y, width, height }) => [x, y, width, height].map(parseFloat);
+        if (frames) grown.push([box(frames[0]), box(frames.at(-1))]);
+      }).observe(picture, { childList: true });
+    }""")
+    for nth, place in enumerate(("1", "1.0", "1", ""), 1):
+        shown.element.evaluate("(element, place) => element.state.set({ place })", place)
+        shown.page.wait_for_function("nth => grown.length === nth", arg=nth)
+    block, head, back, out = shown.page.evaluate("grown")
+    size = shown.element.locator(".flow-picture").evaluate("e => [e.clientWidth, e.clientHeight]")
+    assert block[1] == head[1] == pytest.approx([0, 0, *size], abs=0.01)
+    assert head[0][2] == pytest.approx(head[0][3]) and 50 < head[0][2] < 120  # its map
+    assert back == [pytest.approx(box, abs=0.01) for box in reversed(head)]
+    assert out == [pytest.approx(box, abs=0.01) for box in reversed(block)]
+    shown.page.wait_for_function("!document.querySelector('.flow-picture :is(.sheet, .ghost)')")
 
 
 def test_from_a_head_to_a_product_of_its_query_and_out_again(picture, crane):
@@ -986,8 +1012,10 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
     told = shown.element.inner_text()
     assert told.count("stored here") == 1 and "its stream is not" not in told
     shown.element.evaluate("element => element.state.set({ place: '0' })")
-    cutters = shown.ready().element.locator(".cutter")
-    assert cutters.count() == cutters.and_(shown.page.locator("[aria-disabled=true]")).count() == 12
+    assert shown.ready().element.locator(".map").count() == 12
+    assert (
+        shown.element.locator(".flow-picture").locator(".cutter, [aria-disabled=true]").count() == 0
+    )
     shown.element.evaluate("element => element.state.set({ place: '0.3', step: 0 })")
     assert shown.sentence.startswith("share: ")
     assert shown.element.locator(".step[aria-disabled=true]").count() == 4
@@ -1064,17 +1092,58 @@ def test_another_model_answers_and_nothing_moves(picture, width):
     assert top() == before
 
 
-@pytest.mark.thorough
-def test_a_deeper_level_begins_at_its_crumbs(picture):
-    shown = picture(context={"viewport": {"width": 1280, "height": 600}})
-    shown.element.get_by_role("button", name="block 1: open it").press("Enter")
+DEEP = ["1", "1.0", "1.mlp", "1.mlp.3", "1.0.q.6", "1.0.6.3.0", "1.ln_1.6"]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_stage_is_where_it_is_and_as_high_at_every_level(picture, size):
+    view = dict(zip(("width", "height"), size, strict=True))
+    shown = picture(context={"viewport": view, "reduced_motion": "reduce"})
+    shown.element.hover()
+    boxes = """(e) => [".flow-top", ".flow-stage", ".flow-picture"].map((name) => {
+      const { top, height } = e.querySelector(name).getBoundingClientRect();
+      return [top + scrollY, height];
+    })"""
+    whole = shown.ready().element.evaluate(boxes)
+    for place in DEEP:
+        shown.set(place=place)
+        assert shown.element.evaluate(boxes) == whole, place
+        assert shown.element.locator(".flow-crumbs").is_visible()
+
+
+def test_a_deeper_level_begins_at_its_bar_where_that_is_out_of_sight(picture):
+    shown = picture(context={"viewport": {"width": 390, "height": 700}})
+    block = shown.element.get_by_role("button", name="block 2: open it")
+    block.scroll_into_view_if_needed()
+    block.evaluate("e => scrollBy(0, e.getBoundingClientRect().top - 200)")
+    block.press("Enter")
     shown.rest()
-    field = shown.element.locator(".strip-box")
-    top = shown.element.locator(".flow-top").bounding_box()["y"]
-    assert field.is_hidden() and 0 <= top < 100
-    shown.element.locator(".flow-crumbs button").first.click()
-    shown.ready()
-    assert field.is_visible()
+    assert 0 <= shown.element.locator(".flow-crumbs").bounding_box()["y"] < 100
+
+
+@pytest.mark.parametrize("size", [(1280, 800), thorough((390, 844))])
+def test_nothing_moves_from_step_to_step_of_the_tour(picture, size):
+    view = dict(zip(("width", "height"), size, strict=True))
+    shown = picture(context={"viewport": view, "reduced_motion": "reduce"})
+    shown.element.get_by_role("button", name="Take the tour").click()
+    card = shown.element.locator(".flow-tour")
+    seen = """(e) => {
+      const told = document.createRange();
+      told.selectNodeContents(e.querySelector(".flow-tour [aria-live]"));
+      const lines = new Set(Array.from(told.getClientRects(), ({ top }) => Math.round(top))).size;
+      const card = e.querySelector(".flow-tour");
+      const box = card.getBoundingClientRect();
+      const top = e.querySelector(".flow-stage").getBoundingClientRect().top + scrollY;
+      const fits = card.scrollHeight <= card.clientHeight && box.bottom <= innerHeight;
+      return [top, box.height, lines < 4, fits];
+    }"""
+    found = []
+    for nth in range(1, 11):
+        card.locator(".flow-step", has_text=f"{nth} of 10").wait_for()
+        found.append(shown.ready().element.evaluate(seen))
+        if nth < 10:
+            card.get_by_role("button", name="next").click()
+    assert found == [[*found[0][:2], True, True]] * 10
 
 
 def test_the_tour_lights_what_it_speaks_of(picture):

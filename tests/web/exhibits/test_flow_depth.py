@@ -225,9 +225,13 @@ def test_the_whole_is_in_the_corner_of_what_is_zoomed(picture):
     assert inset.count() == 0
 
 
-def test_a_phone_has_the_way_back_in_words(picture):
+def test_a_phone_has_the_way_back_in_words_and_beside_them_the_whole(picture):
     shown = picture(query={"place": "1.0"}, context={"viewport": {"width": 390, "height": 844}})
-    assert shown.element.locator(".flow-inset").is_hidden()
+    words, inset = [
+        shown.element.locator(name).bounding_box() for name in (".flow-crumbs", ".flow-inset")
+    ]
+    assert words["x"] + words["width"] <= inset["x"]
+    assert words["y"] < inset["y"] and inset["height"] < words["height"]
     assert re.match(
         r"model\W+block 1\W+head 1.0", shown.element.locator(".flow-crumbs").inner_text()
     )
