@@ -1,5 +1,4 @@
 # `make` lists the targets. The first that needs it sets up .venv from requirements.txt.
-
 PYTHON ?= python3
 PORT   ?= 8000
 BIN    := .venv/bin
@@ -19,11 +18,9 @@ TESTS  := $(PYTEST) --dist worksteal -p no:nbval -m "not thorough"
 NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYTEST) --dist loadfile \
           -p tests.kernels -o pythonpath= --nbval --nbval-current-env --nbval-cell-timeout=300 \
           --nbval-sanitize-with notebooks/nbval.cfg
-
+MADE   := pdf bundle gpt2 films assignment colab real crane staircase since ask reward scaling thought
 .PHONY: help book serve lab test quick lint lint-python lint-web unit modules nbval nbval-capped site thorough links \
-        fuzz notebooks real web bench wheel pdf bundle gpt2 films assignment colab colab-test newest lowest sphinx \
-        grading gpu crane staircase since ask reward scaling thought requirements clean
-
+        fuzz notebooks web bench wheel newest lowest sphinx grading colab-test gpu requirements clean $(MADE)
 help:
 	@awk -F ' *:.*## *' '/^##@/ { print substr($$0, 5) } /^[a-z0-9 -]+:.*## / { printf "  %-46s %s\n", $$1, $$2 }' Makefile
 ##@ Read and run
@@ -35,7 +32,6 @@ lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 	@test -w "$$HOME" || { mkdir -p _build/home && export HOME="$(CURDIR)/_build/home"; }; \
 	at=$(if $(NB),"$$($(SITE)lab_address $(NB) $(CELL))",/lab) && $(BIN)/jupyter-lab --notebook-dir=notebooks \
 	    --LabApp.default_url="$$at" $(if $(filter 0,$(shell id -u)),--allow-root)
-
 ##@ Check
 test:  ## what a change must pass
 	@$(MAKE) -j 2 lint-python lint-web book modules
@@ -52,12 +48,10 @@ unit: $(READY) modules  ## tests of the package and of web/
 	$(TESTS) --ignore=tests/site
 modules: $(NODE)  ## tests of web/ in Node
 	$(NPM) test
-nbval: $(READY)  ## run the notebooks, compare their outputs
-	$(NBVAL) notebooks
-nbval-capped: $(READY)  ## the same as on a processor with AVX2 only
-	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 $(NBVAL) notebooks
 site: $(READY)  ## tests of the built site
 	$(TESTS) tests/site
+nbval nbval-capped: $(READY)  ## run the notebooks, compare their outputs; capped: with AVX2 only
+	$(if $(findstring capped,$@),ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2) $(NBVAL) notebooks
 thorough: $(READY) $(NODE) $(PAGES)  ## the tests that make test leaves out
 	$(PYTEST) -m thorough
 links: $(READY)  ## links of the built site; EXTERNAL=1 for all
@@ -69,48 +63,38 @@ newest lowest sphinx grading colab-test: $(READY) $(VENDOR)  ## other environmen
 	$(BIN)/nox --session $@
 ##@ Write
 notebooks: $(READY)  ## execute in place; NB=… for one
-	$(SITE)make_practice
-	$(SITE)execute_notebooks $(NB)
+	$(SITE)make_practice && $(SITE)execute_notebooks $(NB)
 web: $(READY) $(NODE)  ## pack web/ for the pages
 	$(NPM) run build
 requirements: $(READY)  ## pin what pyproject.toml names
-	$(BIN)/uv pip compile pyproject.toml --extra book --extra data --group dev --universal \
-	    --python-version 3.11 --no-annotate --custom-compile-command "make requirements" --output-file requirements.txt
-
+	$(BIN)/uv pip compile pyproject.toml --extra book --extra data --group dev --universal --python-version 3.11 \
+	    --no-annotate --custom-compile-command "make requirements" --output-file requirements.txt
 ##@ Carry, teach, measure
 wheel: $(READY)  ## the package, as wheel and as sources
 	@rm -f _build/dist/gpt2_edu-* && $(BIN)/python -m hatchling build -d _build/dist
+pdf bundle assignment colab real crane staircase since ask reward scaling thought:  ## site/gpt2_site/make_….py says what
+gpt2:  ## put OpenAI's GPT-2 in 4 bits, 81 MB, into the built site
+films:  ## twelve silent films of the built site
 bundle: wheel
 bundle pdf films gpt2: $(PAGES)
-pdf bundle assignment colab real crane staircase since ask reward scaling thought: $(READY)  ## site/gpt2_site/make_….py says what
+$(MADE): $(READY)
 	@$(SITE)make_$@ $(NB)
-gpt2: $(READY)  ## put OpenAI's GPT-2 in 4 bits, 81 MB, into the built site
-	@$(SITE)make_$@
-films: $(READY)  ## twelve silent films of the built site
-	@$(SITE)make_films $(NB)
 bench: $(READY)  ## measure beside transformers
-	for name in cpu_generation cpu_training memory speed_ladder; do \
-	    $(BIN)/python -m benchmarks.$$name || exit 1; done
+	for name in cpu_generation cpu_training memory speed_ladder; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 gpu: $(READY)  ## all that needs a GPU, in nine minutes
 	$(BIN)/python benchmarks/gpu.py
 clean:  ## remove what was built; .venv stays
 	rm -rf _build web/node_modules site/static/vendor .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(PAGES): $(READY) $(VENDOR) $(MADE_OF)
-	@rm -rf _build/new
-	$(BIN)/jupyter-book build . --path-output _build/new --quiet --warningiserror --nitpick --keep-going
+	rm -rf _build/new && $(BIN)/jupyter-book build . --path-output _build/new --quiet --warningiserror --nitpick --keep-going
 	@rm -rf _build/html && mv _build/new/_build/html _build/html && rm -rf _build/new
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit("This needs Python 3.11 or newer: make PYTHON=/path/to/python3.12")'
-	@echo "Setting up .venv. The first time this takes minutes, and 3 to 6 GB."
-	@$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --requirement requirements.txt
-	$(BIN)/pip install --quiet --no-deps --editable .
-	@touch $@
+	@echo "Setting up .venv. The first time this takes minutes, and 3 to 6 GB." && $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --requirement requirements.txt && $(BIN)/pip install --quiet --no-deps --editable . && touch $@
 $(NODE): web/package-lock.json | $(READY)
-	$(NPM) ci
-	@touch $@
+	$(NPM) ci && touch $@
 # The styles, faces and search that pages load, so that they ask no other host for them.
 $(VENDOR): $(NODE) site/gpt2_site/make_vendor.py
-	$(SITE)make_vendor $(@D)
-	@touch $@
+	$(SITE)make_vendor $(@D) && touch $@
