@@ -39,7 +39,7 @@ function compareGradients(trainer, grads, random) {
   }
 }
 
-describe.each(ARITHMETIC)("%s", (_, arithmetic) => {
+describe.each(ARITHMETIC)("%s", (label, arithmetic) => {
   test.each(Object.entries(cases))("gradients of %s", async (_, expected) => {
     const { trainer, random } = await begin(expected, arithmetic);
     const { ids, targets } = expected;
@@ -68,9 +68,11 @@ describe.each(ARITHMETIC)("%s", (_, arithmetic) => {
     compareGradients(trainer, grads, random);
   });
 
-  test.each(Object.entries(cases))("50 steps of %s", async (_, expected) => {
+  // Fifty; ten where plain loops go over a hundred thousand weights.
+  test.each(Object.entries(cases))("steps of %s", async (_, expected) => {
     const { trainer } = await begin(expected, arithmetic);
-    for (const [i, loss] of expected.losses.entries()) {
+    const slow = label === "plain" && trainer.regions.weights.data.length > 100_000;
+    for (const [i, loss] of expected.losses.slice(0, slow ? 10 : 50).entries()) {
       const found = trainer.step(expected.ids, expected.targets);
       expect(Math.abs(found.loss - loss)).toBeLessThan(1e-4);
       expect(found.norm / expected.norms[i]).toBeCloseTo(1, 3);
