@@ -49,7 +49,7 @@ def theirs(
     logging.getLogger("transformers").setLevel(logging.ERROR)
     torch.manual_seed(0)
     model = transformers.GPT2LMHeadModel(
-        transformers.GPT2Config(  # type: ignore[call-arg]
+        transformers.GPT2Config(
             vocab_size=config.vocab_size,
             n_positions=config.block_size,
             n_layer=config.n_layer,
