@@ -214,9 +214,10 @@ def book_parts(name: str) -> dict[str, tuple[Exercise, str]]:
     }
 
 
-def names_in(source: str) -> set[str]:
+@lru_cache(maxsize=256)
+def names_in(source: str) -> frozenset[str]:
     """The names that occur in a source."""
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    return frozenset(n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name))
 
 
 def in_order(parts: dict[str, str]) -> list[str]:
