@@ -88,6 +88,20 @@ def from_bytes(packed: Tensor, columns: int) -> Tensor:
     return both.flatten(-2)[..., :columns]
 
 
+def filled(weight: Tensor, bits: int, group: int | None) -> tuple[Tensor, Tensor]:
+    """The integers and scales of these weights (rows, columns), as a layer stores them."""
+    integers, scales = rounded(weight, bits, group)
+    return two_in_a_byte(integers) if bits == 4 else integers.to(torch.int8), scales
+
+
+def blank(weight: Tensor, bits: int, group: int | None) -> tuple[Tensor, Tensor]:
+    """The same without data. To compute the shapes, torch would import its compiler, for 2 s."""
+    rows, columns = weight.shape
+    wide, kind = (-(-columns // 2), torch.uint8) if bits == 4 else (columns, torch.int8)
+    stored = torch.empty(rows, wide, dtype=kind, device=weight.device)
+    return stored, weight.detach().new_empty(rows, columns // (group or columns))
+
+
 # ---- The layers --------------------------------------------------------------------------------
 
 
@@ -100,8 +114,7 @@ class Integers(nn.Module):
     def __init__(self, weight: Tensor, bits: int, group: int | None) -> None:
         super().__init__()
         self.shape, self.bits = weight.shape, bits
-        integers, scales = rounded(weight, bits, group)
-        stored = two_in_a_byte(integers) if bits == 4 else integers.to(torch.int8)
+        stored, scales = (blank if weight.is_meta else filled)(weight, bits, group)
         self.register_buffer("integers", stored)
         self.register_buffer("scales", scales)
 
