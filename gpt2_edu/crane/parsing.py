@@ -102,7 +102,7 @@ def next_steps(
             agenda.append((expanded, after, capital, (*choices, (item, memory, probability))))
 
 
-@lru_cache(maxsize=1000)  # texts have many states in common, and a state has many steps
+@lru_cache(maxsize=10_000)  # texts have many states in common, and a state has many steps
 def steps_by_word(
     grammar: Grammar, state: State, mode: str
 ) -> dict[str | None, list[tuple[State, tuple[Choice, ...]]]]:
