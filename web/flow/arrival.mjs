@@ -17,12 +17,12 @@ const VISIT = "gpt2-edu played";
 
 /**
  * @param {Player} player
- * @param {{passes: Pass[], field: HTMLInputElement, begin: (text: string, says: string) => void,
+ * @param {{passes: Pass[], field: HTMLInputElement, begin: (changes: {text: string}) => void, lines: import("./lines.mjs").Lines,
  *   warm: () => void, turn: ((may: () => boolean) => Promise<boolean>) | null}} more
  *   `passes`: of the text that is shown, and of the other; `warm`: fetches what goes deeper;
  *   `turn`: shows the picture in space, if it may
  */
-export function arrive(player, { passes: [one, other], field, begin, warm, turn }) {
+export function arrive(player, { passes: [one, other], field, begin, lines, warm, turn }) {
   const { state, stage } = player;
   let touched = false;
   const rests = () => !player.began && !state.get("place") && state.get("station") < 0;
@@ -54,8 +54,10 @@ export function arrive(player, { passes: [one, other], field, begin, warm, turn 
     await wait(REST);
     const here = () => stage.element.isConnected; // no other model has come
     const same = () => !touched && here() && rests() && state.get("text") === one.text;
-    if (other && same() && !document.hidden && (await retype(field, one.text, other.text, same)))
-      begin(other.text, saysOf(one, other));
+    if (other && same() && !document.hidden && (await retype(field, one.text, other.text, same))) {
+      lines.changed = { text: other.text, says: saysOf(one, other) };
+      begin({ text: other.text });
+    }
     for (const touch of TOUCHES) removeEventListener(touch, take);
   };
   const seen = new IntersectionObserver((entries) => {

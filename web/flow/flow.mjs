@@ -71,10 +71,8 @@ export function flow(page) {
   tour.append(make("span", {}, ": two minutes"));
   const lines = new Lines(page, texts, tour);
   if (settings.plays && !model.loaded?.own) {
-    const change = (/** @type {string} */ text, /** @type {string} */ says) =>
-      begin({ text: (lines.changed = { text, says }).text });
     const turn = async (/** @type {() => boolean} */ may) => (await arrive()).turn.begin(may);
-    const own = { passes: stored, field: strip.input, begin: change, warm: () => warm() };
+    const own = { passes: stored, field: strip.input, begin, lines, warm: () => warm() };
     player.arrival = () => arrives(player, { ...own, turn: settings.space && turn });
   }
   const [above, under, below] = ["above", "under", "below"].map((name) =>

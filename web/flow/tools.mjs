@@ -69,10 +69,8 @@ export class Tools {
     this.top = tour.who;
     this.stage = tour.stage;
     this.zoom = new Zoom(tour.stage, this.thumbs, () => this.where());
-    lightens(tour.stage.svg);
-    roves(tour.stage.svg);
-    const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
-    this.above = texts;
+    for (const touched of [lightens, roves]) touched(tour.stage.svg);
+    this.above = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
     this.under = [this.versus.element, this.hand.element, this.dart.element];
     this.below = [...(this.mine ? [this.mine.element] : []), ...(this.panels?.nodes ?? [])];
     /** @type {{of: string, pass: Pass} | null} */
@@ -83,8 +81,7 @@ export class Tools {
     this.other = null; // that the pass is compared with
     /** @type {Parts & {of?: string}} */
     this.parts = {}; // of the weights, for the place
-    this.hover = -1; // an output of a matrix
-    this.sought = -1; // the one whose row is on its way
+    this.hover = this.sought = -1; // an output of a matrix, and the one whose row is on its way
     this.filling = false; // those behind it are still to come
     /** @type {{pass: Pass, place: Place, at: number} | null} */
     this.shown = null;
@@ -261,8 +258,7 @@ export class Tools {
     this.solids.make();
     this.shown = { pass, place, at };
     this.zoom.set(whole && !pass.only && !this.turn.on(place));
-    const sizes = pass.sizes ?? this.model.loaded?.config ?? this.sizes;
-    this.turn.set(pass, place, { at, cut: this.cut(), sizes }).catch(this.complain);
+    this.turn.set(pass, place, { at, cut: this.cut() }).catch(this.complain);
     this.where();
     this.bugs.set();
     this.mine?.set(path);

@@ -1,6 +1,7 @@
 // The picture of the whole in space, in the place of the flat one, once a reader turns it.
 
 import { make } from "../exhibits/dom.mjs";
+import { nextTask } from "../tasks.mjs";
 import { space } from "./deeper.mjs";
 import { levelOf } from "./place.mjs";
 
@@ -17,7 +18,8 @@ export class Turn {
    * @param {Page} page
    * @param {{stage: Stage, writer: import("./writer.mjs").Writer, go: (place: Place) => void}} more
    */
-  constructor({ state, model, update, complain }, { stage, writer, go }) {
+  constructor({ settings, state, model, update, complain }, { stage, writer, go }) {
+    this.sizes = settings.sizes; // until the model is there
     this.state = state;
     this.model = model;
     this.stage = stage;
@@ -63,7 +65,7 @@ export class Turn {
    * After a pass is painted.
    * @param {Pass} pass
    * @param {Place} place
-   * @param {{at: number, cut: string[], sizes: any}} view
+   * @param {{at: number, cut: string[]}} view
    */
   async set(pass, place, view) {
     if (!this.on(place)) return this.show(false);
@@ -72,19 +74,22 @@ export class Turn {
     try {
       const Space = await space();
       if (!this.on(place)) return;
-      if (!document.createElement("canvas").getContext("webgl2")) throw new Error(NEEDS);
+      if (!this.space && !document.createElement("canvas").getContext("webgl2"))
+        throw new Error(NEEDS);
       const colour = (/** @type {string} */ name) => this.stage.colour(name);
       own = this.space ??= new Space(this.layer, { model: this.model, colour, acts: this.acts });
     } catch (error) {
       this.state.set({ space: false });
       this.arrived?.(false);
-      await this.update(); // which forgets what is said
+      await nextTask(); // the state is told
+      await this.update(); // which forgets what was said
       return this.complain(error);
     }
+    const sizes = pass.sizes ?? this.model.loaded?.config ?? this.sizes;
     const came = this.layer.hidden;
     this.show(true);
     const { clientWidth: width, clientHeight: height } = this.layer;
-    const flown = own.set({ pass, ...view }, { width, height });
+    const flown = own.set({ pass, ...view, sizes }, { width, height });
     if (came) own.showDepth(this.stage.depth);
     await flown;
     this.arrived?.(true);

@@ -1,4 +1,4 @@
-"""A pass in space: Python's numbers, reached by hand and by keyboard; and browsers without WebGL."""
+"""A pass in space: Python's numbers, by hand and by keyboard; and browsers without WebGL."""
 
 from __future__ import annotations
 
