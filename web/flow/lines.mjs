@@ -36,7 +36,8 @@ export class Lines {
       if (model.loaded?.from) state.set({ text: settings.text, at: -1 }); // whose words it knows
     });
     const little = make("span", { class: "long" }, "Its answer means little. ");
-    this.english = make("span", {}, " ", little, english);
+    this.english = make("span");
+    this.offer = [" ", little, english];
     this.who = make("p", { class: "soft flow-who" }, this.says, this.english, " ");
     this.who.append(this.book, " ", this.gpt2);
     this.field = make("div", { class: "flow-field" }, input, tour);
@@ -67,7 +68,8 @@ export class Lines {
     const book = this.unread || now || bookAnswers(settings.parameters);
     const answers = ownAnswers(loaded?.from) || book;
     const told = run ? OWN_RUN : state.get("learned") ? LEARNING : answers;
-    this.english.hidden = !strange.length;
+    if (!strange.length) this.english.replaceChildren();
+    else if (!this.english.firstChild) this.english.append(...this.offer); // else it keeps the focus
     this.who.classList.toggle("unread", strange.length > 0);
     this.nameGpt2();
     const line = changed?.text === pass.text ? changed.says : told;
