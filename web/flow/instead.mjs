@@ -60,7 +60,7 @@ export async function insteadOf(text, strange, { ranked, follows }) {
   const known = next && !strange.includes(next.trim()) ? next : "";
   const article = before ? "the" : "A";
   /** @type {[string, string, boolean][]} what stands before it, an article that it gets, sure */
-  const ways = [[before, "", kind < 0 && determines(last)]];
+  const ways = before || kind >= 0 ? [[before, "", kind < 0 && determines(last)]] : [];
   if (kind < 0 && determines(last)) ways.push([`${before}red`, "", true], ["A", "", true]);
   else if (kind < 0 && (!last || BEFORE_NOUNS.includes(last.toLowerCase())))
     ways.push([`${before}${article}`, `${article} `, !before]);
