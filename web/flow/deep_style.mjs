@@ -208,10 +208,10 @@ gpt2-flow .stored { padding: 0; list-style: none; }
 .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; line-height: 1.4; text-wrap: pretty; }
 .flow-tour-acts { grid-area: 1 / 2; display: flex; gap: 0.4rem; align-items: center; font-size: 0.9rem; white-space: nowrap; }
 gpt2-flow.g2-live :is(.flow-tour-acts, .flow-guesses) button { min-height: 2.1rem; padding: 0.1rem 0.7rem; }
-.flow-guesses:not(:empty) { grid-area: 2 / 1; place-self: end start; display: flex; gap: 0.5rem; }
+.flow-guesses { grid-area: 2 / 1; place-self: end start; display: flex; gap: 0.5rem; }
 gpt2-flow.g2-live .flow-guesses button { min-height: 1.7rem; padding: 0 1.1rem; font-size: 1rem; border-radius: 1.2rem; font-weight: 600; border-color: var(--g2-accent, var(--bird)); background: var(--paper); }
 @media (max-width: 41.9rem) {
-  .flow-tour { position: sticky; bottom: 0; z-index: 5; padding: 0.3rem 0.6rem 0.5rem; grid-template: auto 4.9rem auto / minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
+  .flow-tour { position: sticky; bottom: 0; z-index: 5; padding: 0.3rem 0.6rem 0.5rem; grid-template: 2.1rem 4.9rem 2.4rem / minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
   .flow-tour .flow-step { grid-area: 1 / 2; margin-right: 2.25rem !important; }
   gpt2-flow.g2-live .flow-tour [aria-label="close"] { position: absolute; top: 0.2rem; right: 0; border: 0; }
   .flow-tour [aria-live] { font-size: 0.9rem; }

@@ -156,8 +156,14 @@ export class Shelf {
       const part = await this.part(normOf(place).module, [0, C], [0, 1]);
       return { norm: { ...part, epsilon } };
     }
-    if (place.unit === undefined) return {};
-    const unit = await this.unit(pass, /** @type {any} */ (place), at);
+    const act = place.mlp && pass.tensor(`transformer.h.${place.block}.mlp.act`);
+    if (!act) return {};
+    const most = largestOf(vectorOf(act, at)); // where none is chosen
+    const unit = await this.unit(
+      pass,
+      /** @type {any} */ ({ ...place, unit: place.unit ?? most }),
+      at,
+    );
     return unit && { unit };
   }
 

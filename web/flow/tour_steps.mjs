@@ -45,7 +45,7 @@ export const STEPS = [
   },
   {
     title: "Predict",
-    task: "After block 0 ␣marsh has not reached ␣crane yet. What would it say?",
+    task: "After block 0 ␣marsh has not reached ␣crane yet. What would the model say?",
     answer: (pass) => {
       const said = saidAt(pass, 2);
       return said

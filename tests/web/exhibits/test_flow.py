@@ -369,7 +369,8 @@ def test_what_is_opened_grows_into_its_level_and_shrinks_to_it_again(picture):
       window.grown = [];
       const picture = document.querySelector(".flow-picture");
       new MutationObserver((all) => {
-        const sheet = all.flatMap((one) => [...one.addedNodes]).find((one) => one.matches(".sheet"));
+        const added = all.flatMap((one) => [...one.addedNodes]);
+        const sheet = added.find((one) => one.matches(".sheet"));
         const frames = sheet?.getAnimations()[0].effect.getKeyframes();
         const box = ({ x, y, width, height }) => [x, y, width, height].map(parseFloat);
         if (frames) grown.push([box(frames[0]), box(frames.at(-1))]);
