@@ -295,7 +295,7 @@ def test_the_tour_answers_where_nobody_guesses(opened):
     card = page.get_by_role("region", name="tour")
     card.get_by_role("button", name="go on").click(timeout=WAIT)
     assert read(page) > 6  # some of them to guess
-    card.get_by_text("say next? ␣lifted (0.44). It bets on the machine").wait_for()
+    card.get_by_text("model say? ␣lifted (0.44): it bets on the machine").wait_for()
     read(page)
     card.get_by_text("4 of 10", exact=True).wait_for()
 
