@@ -190,7 +190,8 @@ export function block(view) {
     wide,
     high: wide && view.height ? Math.max(40, view.height - y0 - 24) : undefined,
   });
-  const below = (wide ? BELOW : 0) + (solids?.height ? solids.height + (wide ? 28 : 64) : 0);
+  const below =
+    (wide && !alone ? BELOW : 0) + (solids?.height ? solids.height + (wide ? 28 : 64) : 0);
   const middle = wide ? top + high / 2 - 20 : 0; // of the first row
   const spots = wide
     ? [44, plus1 + 60].map((x) => ({ x, y: middle, width: 62 }))

@@ -11,7 +11,7 @@ import { inSentences } from "./pass.mjs";
 /** @import { Texts } from "./texts.mjs" */
 
 const GPT2 = "GPT-2"; // the published one, when it answers
-const OWN_RUN = "GPT-2 124M answered this once. Crane World’s model answers what you type.";
+const OWN_RUN = "GPT-2 124M answered this once. Crane World’s model answers you.";
 const LEARNING = "Crane World’s model while it learned.";
 
 export class Lines {
