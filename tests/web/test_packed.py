@@ -23,8 +23,8 @@ LIMITS = {  # kB
     "train": 16,
     "runs": 37,
     "base": 13,
-    "flow": 29,  # with each unit of an MLP, and light
-    "deep": 48,  # with heads of many blocks, words that are offered, a block to scale
+    "flow": 30,  # with each unit of an MLP, and light
+    "deep": 50,  # with heads of many blocks, words that are offered, a block to scale
     "beside": 12,  # tensors, a text that gives a vector, the crane while it learned
     "space": 145,  # three.js, and what it draws; when somebody turns the picture
     "scale": 13,
