@@ -266,7 +266,7 @@ export class Stage {
     const bar = this.scene.querySelector(`${of} .name`);
     const lanes = [...this.scene.querySelectorAll(".token")];
     const last = lanes.at(-1);
-    if (!bar || !last || still()) return;
+    if (!bar || !last || still() || this.space) return; // in space it is seen from elsewhere
     const [from, to] = [bar, last].map((one) => one.getBoundingClientRect());
     const origin = this.element.getBoundingClientRect();
     const name = make("b", { class: "flow-flying" }, bar.textContent ?? "");

@@ -107,7 +107,7 @@ export const STEPS = [
   },
   {
     title: "Cut them",
-    task: "Both heads look at ␣marsh and bring the same: without one of them, ␣ate hardly changes.",
+    task: "Both heads look at ␣marsh and bring the same: without one, ␣ate hardly changes.",
     answer: (pass, done) =>
       done
         ? `Without both it falls to ${ofAte(pass)}. Weights are not effects.`

@@ -14,6 +14,7 @@ const BLOCK = 640;
 const ALL = 3000; // of all blocks, at most, but for
 const LEAST = 190; // each
 const END = 430;
+const USUAL = 2600; // of a model of three blocks
 const BARS = 52; // from one bar to the next
 export const BAR = 300; // of a word that is certain
 
@@ -50,6 +51,8 @@ export class Plan {
     /** Of a number of a vector, along z. */
     this.cell = DEEP / C;
     this.length = BEGIN + nLayer * this.block + END;
+    /** How much larger the answer is of a longer model, which is seen from further away. */
+    this.grown = Math.max(1, this.length / USUAL);
     /** Of the tallest matrix, or of all lanes. */
     this.high = Math.max(this.T * this.apart, F * this.cell);
     /** What the blocks stand on, along y. */
@@ -85,7 +88,7 @@ export class Plan {
 
   /** The middle of a bar along y. @param {number} i @param {number} many */
   bar(i, many) {
-    return this.y(this.T - 1) + BARS * (many - 1 - i);
+    return this.y(this.T - 1) + BARS * this.grown * (many - 1 - i);
   }
 
   /** Where bars begin, along x. */

@@ -171,7 +171,7 @@ export function bars({ plan, pass, look }) {
     const sides = LIGHT.map((light) => {
       return new MeshBasicMaterial({ color: ink.clone().multiplyScalar(light) });
     });
-    const mesh = new Mesh(new BoxGeometry(long, ...BAR_SIZE), sides);
+    const mesh = new Mesh(new BoxGeometry(long, BAR_SIZE[0] * plan.grown, BAR_SIZE[1]), sides);
     mesh.position.set(plan.answer + long / 2, plan.bar(i, pass.next.length), 0);
     mesh.userData = { kind: "bar", nth: i };
     group.add(mesh);
