@@ -50,11 +50,10 @@ export function fly(stage, { old, before, inside, around }) {
     const [dx, dy] = [x - middle(home) * scale, y - home.y * scale];
     const k = scale / first;
     const cut = [top - dy, dx + width * scale - left - w, dy + height * scale - top - h, left - dx];
-    const seen = "visible"; // no part of it is left to the compositor, which would run ahead
     return [
       {
         transform: `translate(${x - middle(box) * k}px, ${y - box.y * k}px) scale(${k})`,
-        visibility: seen,
+        zIndex: i, // without effect, but no compositor takes it: it would run ahead of the sheet
       },
       { x: `${left}px`, y: `${top}px`, width: `${w}px`, height: `${h}px`, opacity: 4 * u },
       {
@@ -95,11 +94,17 @@ function squares(before, after, frame) {
     });
     layer.append(one);
     const start = `translate(${at.x}px, ${at.y}px) scale(${at.width / width}, ${at.height / height})`;
-    one.animate([{ transform: start }, { transform: `translate(${x}px, ${y}px)` }], {
-      duration: ZOOM,
-      easing: EASING,
-      fill: "forwards",
-    });
+    one.animate(
+      [
+        { transform: start, zIndex: 0 },
+        { transform: `translate(${x}px, ${y}px)`, zIndex: 1 },
+      ],
+      {
+        duration: ZOOM,
+        easing: EASING,
+        fill: "forwards",
+      },
+    );
   }
   setTimeout(() => layer.remove(), ZOOM);
 }
