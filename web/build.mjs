@@ -102,7 +102,7 @@ const texts = {
   transform: (code, id) => {
     if (id.endsWith("/shaders.mjs")) return code.replace(/\n *(\/\/.*)?(?=\n)|(?<=\n) +/g, "");
     if (id.includes("/flow/") && !id.endsWith("_style.mjs"))
-      return code.replace(/>\n +(?=<)/g, ">").replace(/\n +(?=[@\w-]+=(\$\{|"))/g, " "); // pictures
+      return code.replace(/([>}])\n +(?=<|\$\{)/g, "$1").replace(/\n +(?=[@\w-]+=(\$\{|"))/g, " "); // pictures
     if (!/\/(deep|solid)_style\.mjs$/.test(id)) return null;
     return code
       .replace(/^ *\/\/.*$/gm, "")
