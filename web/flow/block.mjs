@@ -59,7 +59,7 @@ export function block(view) {
     const lid = wide
       ? svg`<path class="lid" style=${style} d=${facesOf(box, PLANK)[0]}></path>`
       : nothing;
-    return svg`${lid}<rect class="stream" style=${style} x=${x} y=${y} width=${w} height=${h}></rect>`;
+    return svg`${lid}<rect class="stream" style=${style} x=${x} y=${y} width=${Math.max(0, w)} height=${h}></rect>`;
   };
   // Each head has its part of the vector.
   const slices = Array.from({ length: wide ? nHead : 0 }, (_, head) => {
