@@ -375,6 +375,16 @@ def exhibit(pages: Pages) -> Iterator[Callable[..., Shown]]:
     assert found == ([], [])
 
 
+@pytest.fixture
+def still(exhibit: Callable[..., Shown]) -> Callable[..., Shown]:
+    """The same for a reader who wants no motion: nothing is painted in between."""
+
+    def show(kind: str, *, context: dict[str, Any] | None = None, **more: Any) -> Shown:
+        return exhibit(kind, context={"reduced_motion": "reduce"} | (context or {}), **more)
+
+    return show
+
+
 @dataclass
 class Crane:
     """The model that comes with the page, in Python."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Any
 
 import pytest
 import torch
@@ -33,13 +32,9 @@ def picture(exhibit):
 
 
 @pytest.fixture
-def still(picture):
-    """The picture of a reader who wants no motion: the same, and nothing is painted in between."""
-
-    def show(context: dict[str, Any] | None = None, **more):
-        return picture(context={"reduced_motion": "reduce"} | (context or {}), **more)
-
-    return show
+def still(still):
+    """The picture of a reader who wants no motion."""
+    return lambda **more: still("flow", **{**SETTINGS, **more})
 
 
 def lanes(shown) -> list[str]:
@@ -168,7 +163,7 @@ def test_a_llama_is_drawn_with_pythons_numbers(still, tmp_path):
 @pytest.mark.parametrize(
     ("token", "name"), [(" ", "␣"), thorough("\n", "⏎"), thorough(" the", "the")]
 )
-def test_a_guess_that_is_no_word_is_named_too(picture, tmp_path, token, name):
+def test_a_guess_that_is_no_word_is_named_too(still, tmp_path, token, name):
     torch.manual_seed(3)
     sizes = {"vocab_size": 270, "block_size": 40, "n_layer": 1, "n_head": 1, "n_embd": 24}
     model = GPT2(GPT2Config(**sizes))
@@ -178,7 +173,7 @@ def test_a_guess_that_is_no_word_is_named_too(picture, tmp_path, token, name):
         model.transformer.ln_f.bias.copy_(1e4 * model.transformer.wte.weight[best])
     path = tmp_path / "mine.safetensors"
     save_for_page(model, TOKENIZER, path)
-    shown = picture()
+    shown = still()
     choose(shown, path)
     bar = shown.ready().element.locator(".next").first
     assert bar.locator(".name").text_content() == name
@@ -251,13 +246,13 @@ def test_of_two_hundred_quick_changes_the_last_one_stands(picture):
     assert crumbs.endswith("c_fc, ␣crane, output 7")
 
 
-def test_odd_addresses_are_read_as_far_as_they_make_sense(picture):
+def test_odd_addresses_are_read_as_far_as_they_make_sense(still):
     odd = {"place": "9.9.9.9.9", "at": "99", "station": "1e9", "run": "-3", "off": "1.0 7.7 x"}
     odd["set"] = "1.attn.weights:0.3.6=1 9.mlp.act:6.1=1 x"
-    shown = picture(query=odd)
+    shown = still(query=odd)
     shown.stands()
     assert shown.element.locator(".head.cut").count() == 1
-    shown = picture(query={"place": "1.mlp.99999", "step": "2.5"})
+    shown = still(query={"place": "1.mlp.99999", "step": "2.5"})
     shown.stands()
     assert "MLP" in shown.element.locator(".flow-crumbs").inner_text()
 
@@ -290,10 +285,10 @@ def test_on_a_phone_play_and_its_whole_caption_are_at_the_edge_of_the_screen(pic
     assert caption.count() == 0 and shown.element.evaluate("e => e.state.get('station')") > 15
 
 
-def test_the_line_of_code_waits_for_a_click_on_the_first_page_only(picture):
-    line = picture().element.locator(".flow-line")
+def test_the_line_of_code_waits_for_a_click_on_the_first_page_only(still):
+    line = still().element.locator(".flow-line")
     assert "p = logits.softmax(dim=-1) probabilities, chapter 11" in line.inner_text()
-    shown = picture(plays=True, context={"reduced_motion": "reduce"})
+    shown = still(plays=True)
     line = shown.element.locator(".flow-line")
     high = line.bounding_box()["height"]
     assert line.inner_text() == "choose: every word gets its share. in code"
@@ -388,8 +383,8 @@ def test_what_is_opened_grows_into_its_level_and_shrinks_to_it_again(picture):
     shown.page.wait_for_function("!document.querySelector('.flow-picture :is(.sheet, .ghost)')")
 
 
-def test_from_a_head_to_a_product_of_its_query_and_out_again(picture, crane):
-    shown = picture(query={"place": "1.0"})
+def test_from_a_head_to_a_product_of_its_query_and_out_again(still, crane):
+    shown = still(query={"place": "1.0"})
     crumbs = shown.element.locator(".flow-crumbs")
     shown.element.get_by_role("button", name="q of ␣crane: open its matrix").click()
     field = shown.ready().element.get_by_role("slider", name="output")
@@ -485,8 +480,8 @@ def test_layernorm_is_spelled_out_for_one_number(still, crane, width):
 
 
 @pytest.mark.parametrize("width", [thorough(1280), thorough(800), 390])
-def test_a_block_names_its_parts_and_has_rows_of_one_length(picture, width):
-    shown = picture(query={"place": "1"}, context={"viewport": {"width": width, "height": 900}})
+def test_a_block_names_its_parts_and_has_rows_of_one_length(still, width):
+    shown = still(query={"place": "1"}, context={"viewport": {"width": width, "height": 900}})
     dials = shown.ready().element.locator(".dial")
     texts = ["".join(dials.nth(n).locator("text").all_text_contents()) for n in (0, 1)]
     assert all(text.startswith("LayerNorm ▸σ ") for text in texts), texts
@@ -563,8 +558,8 @@ def test_the_gaps_between_units_open_the_mlp_too(picture):
     assert shown.query == "?place=1.mlp"
 
 
-def test_a_unit_shows_which_tokens_it_pushes(picture, crane):
-    shown = picture(query={"place": "1.mlp.26"})
+def test_a_unit_shows_which_tokens_it_pushes(still, crane):
+    shown = still(query={"place": "1.mlp.26"})
     stream = crane.trace(TEXT)["transformer.h.1.resid_post"][0, 6]
     parts = crane.model.transformer
     column = parts.h[1].mlp.c_proj.weight[:, 26].detach()
@@ -782,8 +777,8 @@ def test_the_stage_and_its_canvases_are_dark_in_both_themes(picture, scheme):
     assert stage.locator(".flow-veil").evaluate(query) == "rgb(102, 171, 221)"
 
 
-def test_without_a_mask_ribbons_come_from_later_tokens(picture):
-    shown = picture(query={"bug": "no mask", "at": "2"})
+def test_without_a_mask_ribbons_come_from_later_tokens(still):
+    shown = still(query={"bug": "no mask", "at": "2"})
     told = shown.element.locator(".ribbon").evaluate_all(
         "all => all.filter((one) => parseFloat(one.style.strokeWidth) > 0)"
         ".map((one) => one.querySelector('title').textContent)"
@@ -811,9 +806,9 @@ def test_a_head_that_is_played_goes_through_its_steps(picture):
     assert "mix: the values, each times its share" in shown.sentence
 
 
-def test_on_a_phone_a_heads_step_is_told_at_the_edge_of_the_screen(picture):
+def test_on_a_phone_a_heads_step_is_told_at_the_edge_of_the_screen(still):
     query = {"place": "1.0", "step": "1"}
-    shown = picture(query=query, context={"viewport": {"width": 390, "height": 844}})
+    shown = still(query=query, context={"viewport": {"width": 390, "height": 844}})
     told = "scale: each score ÷ √32, the root of the head’s width"
     assert shown.sentence.startswith(f"{told}. ")
     assert shown.element.locator(".flow-result > p").inner_text() == told
@@ -881,9 +876,9 @@ def test_every_matrix_stands_below_the_whole_and_opens(still, crane, width):
     assert figure == f"{logits.max():.2f}"
 
 
-def test_one_can_zoom_from_the_whole_to_each_weight(picture, crane):
+def test_one_can_zoom_from_the_whole_to_each_weight(still, crane):
     """With Ctrl and the wheel, so that the page still scrolls; and back by a key."""
-    shown = picture()
+    shown = still()
     shown.element.hover()
     made = "document.querySelectorAll('.flow-picture image[href]').length === 20"
     shown.page.wait_for_function(made)
@@ -997,8 +992,8 @@ def test_a_cut_is_told_as_before_and_after(still, crane):
     assert "too: " not in shown.sentence  # it looks at the beginning
 
 
-def test_a_stored_run_greys_what_it_cannot_do(picture):
-    shown = picture(query={"run": "3"})
+def test_a_stored_run_greys_what_it_cannot_do(still):
+    shown = still(query={"run": "3"})
     for name in ("one token", "write on"):
         button = shown.element.get_by_role("button", name=name)
         assert button.is_disabled() and "stored" in (button.get_attribute("title") or "")
@@ -1025,9 +1020,9 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
 
 
 @pytest.mark.parametrize("width", [1280, thorough(390)])
-def test_of_many_blocks_each_head_has_its_light(picture, width):
+def test_of_many_blocks_each_head_has_its_light(still, width):
     how = {"viewport": {"width": width, "height": 800}, "forced_colors": "active"}
-    shown = picture(query={"run": "3"}, context=how)
+    shown = still(query={"run": "3"}, context=how)
     lamps = shown.element.locator(".lamp[role]")
     lamps.first.wait_for()
     assert lamps.count() == 12 * 12

@@ -19,15 +19,17 @@ MADE = "document.querySelectorAll('.flow-picture image[href]').length === %d"
 
 @pytest.fixture
 def picture(exhibit):
-    def show(**more):
-        return exhibit("flow", **{**SETTINGS, **more})
+    return lambda **more: exhibit("flow", **{**SETTINGS, **more})
 
-    return show
+
+@pytest.fixture
+def still_picture(still):
+    return lambda **more: still("flow", **{**SETTINGS, **more})
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_an_mlp_is_four_times_as_deep_as_a_vector_and_heads_part_it(picture, width):
-    shown = picture(context={"viewport": {"width": width, "height": 900}})
+def test_an_mlp_is_four_times_as_deep_as_a_vector_and_heads_part_it(still_picture, width):
+    shown = still_picture(context={"viewport": {"width": width, "height": 900}})
     vectors = shown.element.locator(".lid").evaluate_all(f"all => all.map({DEEP})")
     mlps = shown.element.locator(".mlp .top").evaluate_all(f"all => all.map({DEEP})")
     assert len(vectors) == 7 * 7 and len(mlps) == 3 * 7
@@ -40,8 +42,8 @@ def test_an_mlp_is_four_times_as_deep_as_a_vector_and_heads_part_it(picture, wid
     assert found == ends
 
 
-def test_words_do_not_lie_over_an_mlp_on_a_phone(picture):
-    shown = picture(context={"viewport": {"width": 390, "height": 844}})
+def test_words_do_not_lie_over_an_mlp_on_a_phone(still_picture):
+    shown = still_picture(context={"viewport": {"width": 390, "height": 844}})
     met = shown.element.evaluate("""(element) => {
       const [words, mlps] = [".word", ".mlp"].map((name) =>
         [...element.querySelectorAll(name)].map((e) => e.getBoundingClientRect()));
@@ -70,8 +72,8 @@ def test_what_works_has_the_light_while_a_pass_plays(picture):
     assert lit[""] == (0, [])
 
 
-def test_a_block_is_drawn_to_scale_with_pythons_numbers(picture, crane):
-    shown = picture(query={"place": "1"})
+def test_a_block_is_drawn_to_scale_with_pythons_numbers(still_picture, crane):
+    shown = still_picture(query={"place": "1"})
     shown.element.hover()
     plates = shown.ready().element.locator(".brick .tile")
     sizes = plates.evaluate_all(
@@ -185,8 +187,8 @@ def test_who_wants_nothing_to_move_sees_the_sum_and_steps_through_it(picture, cr
 
 
 @pytest.mark.parametrize("place", ["1", thorough("1.0.6.3.16"), thorough("2.mlp.5")])
-def test_the_whole_stands_beside_a_deeper_level_and_leads_back(picture, place):
-    shown = picture()
+def test_the_whole_stands_beside_a_deeper_level_and_leads_back(still_picture, place):
+    shown = still_picture()
     shown.element.hover()
     inset = shown.element.get_by_role("button", name="the whole picture")
     assert inset.count() == 0  # hidden
@@ -208,8 +210,8 @@ def test_the_whole_stands_beside_a_deeper_level_and_leads_back(picture, place):
     assert shown.element.locator(".token").count() == 7
 
 
-def test_the_whole_is_in_the_corner_of_what_is_zoomed(picture):
-    shown = picture()
+def test_the_whole_is_in_the_corner_of_what_is_zoomed(still_picture):
+    shown = still_picture()
     shown.element.hover()
     inset = shown.element.get_by_role("button", name="the whole picture")
     shown.element.get_by_role("button", name="zoom in").click()
@@ -225,8 +227,10 @@ def test_the_whole_is_in_the_corner_of_what_is_zoomed(picture):
     assert inset.count() == 0
 
 
-def test_a_phone_has_the_way_back_in_words_and_beside_them_the_whole(picture):
-    shown = picture(query={"place": "1.0"}, context={"viewport": {"width": 390, "height": 844}})
+def test_a_phone_has_the_way_back_in_words_and_beside_them_the_whole(still_picture):
+    shown = still_picture(
+        query={"place": "1.0"}, context={"viewport": {"width": 390, "height": 844}}
+    )
     words, inset = [
         shown.element.locator(name).bounding_box() for name in (".flow-crumbs", ".flow-inset")
     ]

@@ -20,9 +20,9 @@ RIBBON = re.compile(r"head (\d)\.(\d): (\S+) takes ([\d.]+) from (\S+)$")
 
 
 @pytest.fixture
-def picture(exhibit):
+def picture(still):
     settings = {**one_pass.settings(), "tensors": "folded", "learned": LEARNED}
-    return lambda **more: exhibit("flow", **settings, **more)
+    return lambda **more: still("flow", **settings, **more)
 
 
 def ribbons(shown) -> dict[tuple[int, int, str, str], str]:

@@ -11,8 +11,8 @@ FILE = Path(__file__).parents[2] / "saved" / "my_gpt2.py"
 BOOK = " (the book's answer)"
 
 
-def test_parts_of_the_book_are_grey_and_own_code_is_shown(exhibit, tmp_path):
-    shown = exhibit("flow", text="In the marsh, the crane", tensors="folded")
+def test_parts_of_the_book_are_grey_and_own_code_is_shown(still, tmp_path):
+    shown = still("flow", text="In the marsh, the crane", tensors="folded")
     shown.ready()
     element = shown.element
     field = element.locator("input[accept='.py']")

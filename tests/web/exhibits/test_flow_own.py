@@ -33,8 +33,8 @@ def text_of(shown) -> str:
         ("merges", "A token is a word or a part of one, and ␣ is a space.", "the word that wins"),
     ],
 )
-def test_its_examples_and_tokens_are_the_readers(exhibit, mine, unit, told, legend):  # noqa: F811
-    shown = exhibit("flow", **one_pass.settings())
+def test_its_examples_and_tokens_are_the_readers(still, mine, unit, told, legend):  # noqa: F811
+    shown = still("flow", **one_pass.settings())
     choose(shown, mine[1])
     shown.page.evaluate(USE, {"unit": unit, "examples": EXAMPLES})
     shown.element.locator(".chips button", has_text=EXAMPLES[1]).wait_for()
@@ -51,8 +51,8 @@ def test_its_examples_and_tokens_are_the_readers(exhibit, mine, unit, told, lege
     assert "Crane World’s model answers" in shown.ready().element.locator(".flow-who").inner_text()
 
 
-def test_writing_on_at_once_continues_the_example_that_was_chosen(exhibit):
-    shown = exhibit("flow", **one_pass.settings(), query={"temperature": "0"})
+def test_writing_on_at_once_continues_the_example_that_was_chosen(still):
+    shown = still("flow", **one_pass.settings(), query={"temperature": "0"})
     shown.element.evaluate(
         """(element) => {
           const named = (name) =>
@@ -100,9 +100,9 @@ def test_the_old_picture_stays_until_another_model_has_its_own(exhibit, width):
 
 
 @pytest.mark.parametrize("width", [390, thorough(1280)])
-def test_long_words_do_not_run_into_each_other(exhibit, width):
+def test_long_words_do_not_run_into_each_other(still, width):
     context = {"viewport": {"width": width, "height": 844}}
-    shown = exhibit("flow", **one_pass.settings(), query={"off": "1.0"}, context=context)
+    shown = still("flow", **one_pass.settings(), query={"off": "1.0"}, context=context)
     shown.element.evaluate("""async (element) => {
       const { model } = element;
       await model.ready();

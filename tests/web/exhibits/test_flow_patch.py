@@ -43,8 +43,8 @@ def plus(shown, place: str):
     return shown.ready().element.get_by_role("button", name=re.compile(f"^{place}:"))
 
 
-def test_a_click_puts_a_vector_in_and_a_second_one_takes_it_out(exhibit, crane):
-    shown = exhibit("flow", text=MARSH, giver=CITY)
+def test_a_click_puts_a_vector_in_and_a_second_one_takes_it_out(still, crane):
+    shown = still("flow", text=MARSH, giver=CITY)
     assert shown.sentence.startswith("This text goes on with ␣ate (0.53), the other with ␣lifted")
     crossing = plus(shown, "␣crane after attention of block 1")
     assert "0.81 apart" in crossing.get_attribute("aria-label")
@@ -60,9 +60,9 @@ def test_a_click_puts_a_vector_in_and_a_second_one_takes_it_out(exhibit, crane):
 
 
 @pytest.mark.thorough
-def test_a_place_that_differs_need_not_matter_and_one_that_is_the_same_cannot(exhibit, crane):
+def test_a_place_that_differs_need_not_matter_and_one_that_is_the_same_cannot(still, crane):
     query = {"stage": "1", "back": "1"}  # the second ␣the
-    shown = exhibit("flow", text=MARSH, giver=CITY, query=query)
+    shown = still("flow", text=MARSH, giver=CITY, query=query)
     are(shown, given(crane, MARSH, CITY, 1, back=1))
     assert shown.sentence.endswith("different, and alone it hardly moves this prediction.")
     shown.element.get_by_role("button", name="take it out again").click()
@@ -72,8 +72,8 @@ def test_a_place_that_differs_need_not_matter_and_one_that_is_the_same_cannot(ex
 
 
 @pytest.mark.thorough
-def test_texts_of_other_lengths_are_aligned_at_their_ends(exhibit, crane):
-    shown = exhibit("flow", text=RIVER, giver=HARBOUR, query={"stage": "3"})
+def test_texts_of_other_lengths_are_aligned_at_their_ends(still, crane):
+    shown = still("flow", text=RIVER, giver=HARBOUR, query={"stage": "3"})
     longer = len(crane.ids(HARBOUR)) - len(crane.ids(RIVER))
     assert f"The other text is longer by {longer}" in shown.element.inner_text()
     are(shown, given(crane, RIVER, HARBOUR, 3))
@@ -87,8 +87,8 @@ def test_texts_of_other_lengths_are_aligned_at_their_ends(exhibit, crane):
 
 
 @pytest.mark.thorough
-def test_cut_heads_are_missing_in_both_texts(exhibit, crane):
-    shown = exhibit("flow", text=MARSH, giver=CITY, query={"stage": "6", "off": "1.0 1.2"})
+def test_cut_heads_are_missing_in_both_texts(still, crane):
+    shown = still("flow", text=MARSH, giver=CITY, query={"stage": "6", "off": "1.0 1.2"})
 
     def without(x):
         return x * torch.tensor([0.0, 1, 0, 1])[None, :, None, None]
@@ -98,20 +98,20 @@ def test_cut_heads_are_missing_in_both_texts(exhibit, crane):
 
 
 @pytest.mark.thorough
-def test_keys_and_a_finger_are_enough(exhibit):
+def test_keys_and_a_finger_are_enough(still):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-    shown = exhibit("flow", text=MARSH, giver=CITY, context=phone)
+    shown = still("flow", text=MARSH, giver=CITY, context=phone)
     plus(shown, "␣crane after attention of block 1").tap()
     assert shown.query == "?stage=3"
     shown.stands()
-    shown = exhibit("flow", text=MARSH, giver=CITY)
+    shown = still("flow", text=MARSH, giver=CITY)
     shown.tab_to(".gift")
     shown.press("ArrowRight", "Enter")
     assert shown.query.startswith("?stage=")
 
 
 @pytest.mark.thorough
-def test_without_another_text_nothing_can_be_put_in(exhibit):
-    shown = exhibit("flow", text=MARSH)
+def test_without_another_text_nothing_can_be_put_in(still):
+    shown = still("flow", text=MARSH)
     assert shown.element.locator(".plus").count() == 42
     assert shown.element.locator(".gift, .flow-patch").count() == 0

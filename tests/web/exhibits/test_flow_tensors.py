@@ -59,8 +59,8 @@ def numbers(written: list[list[str]]) -> list[list[float]]:
 
 
 @pytest.fixture
-def station(exhibit):
-    return exhibit("flow", text=MARSH, tensors="open")
+def station(still):
+    return still("flow", text=MARSH, tensors="open")
 
 
 def test_it_is_painted_once_with_all_that_it_needs(exhibit, pages):
@@ -74,9 +74,9 @@ def test_it_is_painted_once_with_all_that_it_needs(exhibit, pages):
         assert shown.page.evaluate("painted") == 1
 
 
-def test_every_station_shows_pythons_numbers_of_the_token(exhibit, crane):
+def test_every_station_shows_pythons_numbers_of_the_token(still, crane):
     at = 2
-    shown = exhibit("flow", text=MARSH, tensors="open", query={"at": str(at)})
+    shown = still("flow", text=MARSH, tensors="open", query={"at": str(at)})
     tape = crane.trace(MARSH)
     stations = shown.element.evaluate(STATIONS, [SLIDER, WAIT])
     names = [one["path"] for one in stations]
@@ -143,8 +143,8 @@ def test_without_stored_passes_it_waits_for_the_model_and_knows_the_senses(stati
     assert station.element.get_by_role("button", name="Show me").count() == 0
 
 
-def folded(exhibit):
-    shown = exhibit("flow", text=MARSH, tensors="folded")
+def folded(still):
+    shown = still("flow", text=MARSH, tensors="folded")
     for fold in ("Every tensor of the pass", "Model and arithmetic"):
         shown.element.locator("summary", has_text=fold).click()
         shown.ready()
@@ -152,8 +152,8 @@ def folded(exhibit):
 
 
 @pytest.mark.thorough
-def test_folds_stay_open_when_another_model_comes(exhibit, tmp_path):
-    shown = folded(exhibit)
+def test_folds_stay_open_when_another_model_comes(still, tmp_path):
+    shown = folded(still)
     shown.element.locator("summary", has_text="Every tensor of the pass").click()
     config = GPT2Config(vocab_size=1024, n_layer=1, n_head=1, n_embd=8, block_size=40)
     save_for_page(GPT2(config), load_tokenizer("crane"), tmp_path / "mine.safetensors")
@@ -175,8 +175,8 @@ def test_folds_stay_open_when_another_model_comes(exhibit, tmp_path):
         ("wasm-int4", "WebAssembly, int4 weights", 0.1),
     ],
 )
-def test_every_arithmetic_gives_the_same_probabilities(exhibit, value, name, far):
-    shown = folded(exhibit)
+def test_every_arithmetic_gives_the_same_probabilities(still, value, name, far):
+    shown = folded(still)
     before, panel = rows(shown), shown.element.locator(".engine")
     panel.locator("select").select_option(value)
     panel.get_by_text(f"runs in {name}; it was ready after ").wait_for()
@@ -186,8 +186,8 @@ def test_every_arithmetic_gives_the_same_probabilities(exhibit, value, name, far
 
 
 @pytest.mark.thorough
-def test_an_arithmetic_that_is_missing_leaves_the_one_before(exhibit):
-    shown = folded(exhibit)
+def test_an_arithmetic_that_is_missing_leaves_the_one_before(still):
+    shown = folded(still)
     before, panel = rows(shown), shown.element.locator(".engine")
     shown.element.evaluate(
         "(e) => { e.model.engine.load = async () => { throw new Error('no device'); }; }"
@@ -199,9 +199,9 @@ def test_an_arithmetic_that_is_missing_leaves_the_one_before(exhibit):
 
 
 @pytest.mark.parametrize("width", [thorough(1280), thorough(704), 390])
-def test_nothing_of_it_is_cut_off(exhibit, width):
+def test_nothing_of_it_is_cut_off(still, width):
     viewport = {"viewport": {"width": width, "height": 900}}
-    shown = exhibit("flow", text=MARSH, tensors="open", context=viewport)
+    shown = still("flow", text=MARSH, tensors="open", context=viewport)
     shown.stands()
     right = shown.element.evaluate("element => element.getBoundingClientRect().right")
     for cell in shown.element.locator(".terms td:last-child").all():

@@ -130,8 +130,8 @@ def test_it_comes_from_the_site_and_gives_the_logits_of_the_whole(exhibit, made)
 
 
 @pytest.mark.browser
-def test_the_picture_offers_it_with_its_size(exhibit, made):
-    shown = exhibit("flow", **SETTINGS)
+def test_the_picture_offers_it_with_its_size(still, made):
+    shown = still("flow", **SETTINGS)
     field = shown.element.locator(".flow-field input")
     manifest = made[1] | {"bytes": 80_932_108}
     tell(shown.page, manifest)
@@ -140,15 +140,15 @@ def test_the_picture_offers_it_with_its_size(exhibit, made):
     question = shown.element.get_by_role("group", name="GPT-2", exact=True)
     assert ", in 4 bits: 81 MB from this site" in question.locator("span").inner_text(timeout=WAIT)
     question.get_by_role("button", name="no").click()
-    shown = exhibit("flow", **SETTINGS, query={"run": "3"})
+    shown = still("flow", **SETTINGS, query={"run": "3"})
     tell(shown.page, manifest)
     shown.element.locator(".flow-field input").fill("As the spaceship was approaching the moon")
     shown.element.get_by_role("button", name="use all of GPT-2 (81 MB)").wait_for(timeout=WAIT)
 
 
 @pytest.mark.browser
-def test_a_site_without_it_is_not_asked_for_it(exhibit):
-    shown = exhibit("flow", **SETTINGS)
+def test_a_site_without_it_is_not_asked_for_it(still):
+    shown = still("flow", **SETTINGS)
     asked = []
     shown.page.on("request", lambda request: asked.append(request.url))
     shown.element.locator(".flow-field input").fill("The capital of France is")
