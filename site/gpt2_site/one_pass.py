@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -142,6 +143,7 @@ def learned() -> dict[str, Any]:
     }
 
 
+@cache
 def stored(text: str) -> dict[str, Any]:
     """A pass as web/flow/stored.mjs reads it, rounded."""
     tape, config, ids = facts.tape(text), crane().config, facts.ids(text)
