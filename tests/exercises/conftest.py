@@ -8,6 +8,12 @@ import signal
 import pytest
 
 from gpt2_edu.exercises import calling, checking, parts, repairing
+from tests.thorough import thorough
+
+# Of three thousand known mistakes make test tries a third, from all over each exercise.
+EACH_THIRD = pytest.mark.parametrize(
+    "some", [slice(None, None, 3), thorough(slice(None))], ids=["a third", "all"]
+)
 
 
 def missing_names(exercise, mistake) -> set[str]:
