@@ -36,7 +36,7 @@ lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 test:  ## what a change must pass
 	@$(MAKE) -j 2 lint-python lint-web book modules
 	$(TESTS)
-	$(NBVAL) notebooks/*.ipynb notebooks/practice/2*.ipynb
+	$(NBVAL) notebooks/*.ipynb notebooks/practice/2[05]*.ipynb
 quick: $(READY)  ## style and fast tests, in a minute
 	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser and not thorough" --ignore=tests/site --ignore=tests/web
 lint: lint-python lint-web  ## style, types, workflows
