@@ -88,7 +88,8 @@ export class Plan {
 
   /** The middle of a bar along y. @param {number} i @param {number} many */
   bar(i, many) {
-    return this.y(this.T - 1) + BARS * this.grown * (many - 1 - i);
+    const each = BARS * this.grown;
+    return Math.min(this.y(this.T - 1), this.high / 2 - many * each) + each * (many - 1 - i);
   }
 
   /** Where bars begin, along x. */

@@ -155,6 +155,7 @@ uniform vec3 tint;
 uniform float units;
 uniform float wide;
 uniform float chosen;
+uniform float others;
 varying vec3 at;
 varying vec3 face;
 varying float lane;
@@ -163,7 +164,7 @@ void main() {
   float unit = 0.5 - at.z / wide;
   vec2 value = texture(values, vec3(unit, 0.5, lane)).rg;
   float strength = min(1.0, 1.5 * (value.r + value.g));
-  float mine = lane == chosen ? 1.0 : 0.6;
+  float mine = lane == chosen ? 1.0 : others;
   vec3 ink = mix(vec3(0.81, 0.89, 1.0), vec3(1.0, 0.80, 0.62), value.g > value.r ? 1.0 : 0.0);
   float gap = 1.0 - 0.7 * lines(vec2(0.5, unit * units));
   vec3 colour = tint * 0.4 * mine + ink * strength * mine;

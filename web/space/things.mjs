@@ -29,6 +29,7 @@ import * as shaders from "./shaders.mjs";
 
 export const THICK = 9; // of a lane
 const FULL = 2.2; // root mean squares that have the full colour
+const FEW = 5; // tokens whose MLPs are seen through each other
 const ACTIVE = 1.5; // of a unit, with the full light
 const BAR_SIZE = [40, DEEP / 2]; // along y and z
 const LIGHT = [0.75, 0.5, 1.15, 0.4, 0.9, 0.4]; // of a bar's sides
@@ -122,6 +123,7 @@ export function wings({ plan, pass, look, shared, at }) {
         units: { value: F },
         wide: { value: wide },
         chosen: { value: at },
+        others: { value: Math.min(0.6, FEW / T) }, // their light adds up
       },
       ...SCREEN,
     });
