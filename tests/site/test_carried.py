@@ -128,6 +128,14 @@ def test_what_is_of_others_is_named_and_has_its_licence(site):
     for licence in ("katex/LICENSE", "minisearch/LICENSE.txt"):
         assert "Permission is hereby granted" in (vendor / licence).read_text("utf-8")
     notice = (site / "NOTICE").read_text("utf-8")
-    shipped = "Source Serif 4", "JetBrains Mono", "KaTeX", "clipboard.js", "MiniSearch", "Workbox"
+    shipped = (
+        "Source Serif 4",
+        "JetBrains Mono",
+        "KaTeX",
+        "clipboard.js",
+        "MiniSearch",
+        "three.js",
+        "Workbox",
+    )
     for name in (*shipped, "@noble/hashes", "lit, in", "gpt2.tiktoken"):
         assert name in notice
