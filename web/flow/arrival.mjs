@@ -9,7 +9,7 @@ import { still } from "../exhibits/motion.mjs";
 
 const TOUCHES = ["pointerdown", "wheel", "keydown"]; // a reader who takes over
 const QUICK = 2; // over in five seconds
-const TURNED = 1.4; // there is more to be seen
+const TURNED = 0.9; // there is more to be seen
 const REST = 4500; // milliseconds until a word changes
 const KEY = 110; // for a letter
 const WIDE = 800; // px of a picture that turns

@@ -132,13 +132,14 @@ function bookAnswers(parameters) {
  */
 function legendOf({ next, lens }, compared, thing) {
   if (compared || !lens[0].at(-1)) return [];
+  const either = next.some(({ sense }) => sense);
+  const long = either ? "A crane is a bird or a machine. " : "What the model would say ";
   const start = [
-    make("span", { class: "long" }, "What the model would say "),
-    "if it stopped there: ",
+    make("span", { class: "long" }, long),
+    either ? "If the model stopped there: " : "if it stopped there: ",
   ];
   const dot = (/** @type {string} */ sense) => make("i", { class: sense });
-  if (!next.some(({ sense }) => sense))
-    return [...start, dot("winner"), ` the ${thing} that wins.`];
+  if (!either) return [...start, dot("winner"), ` the ${thing} that wins.`];
   return [...start, dot("bird"), " a bird’s verb, ", dot("machine"), " a machine’s."];
 }
 

@@ -130,20 +130,22 @@ export class Swap {
     }
     buttons[0]?.focus({ preventScroll: true });
     const texts = words.map((word) => exchanged(tokenizer, pass.ids, t, word));
-    await this.tell(buttons, texts);
+    await this.tell(buttons, texts, pass.off);
   }
 
   /**
    * Beside each word, what the model would say next.
    * @param {HTMLElement[]} buttons
    * @param {string[]} texts
+   * @param {string[]} [headsOff]  that are cut
    */
-  async tell(buttons, texts) {
+  async tell(buttons, texts, headsOff = []) {
     const { model } = this;
     const round = ++this.round;
     for (const [i, text] of texts.entries()) {
       const { ids } = await model.encode(text);
-      const run = await model.run({ ids, key: "flow, swap", lastOnly: true });
+      const asked = { ids, key: "flow, swap", lastOnly: true, switches: { headsOff } };
+      const run = await model.run(asked);
       if (!run || round !== this.round || this.element.hidden) return;
       const [best] = model.best(model.probabilities(run.logits), 1);
       const rest = await restOf(model, ids, best);

@@ -1,6 +1,7 @@
 // The picture of the whole in space, in the place of the flat one, once a reader turns it.
 
 import { make } from "../exhibits/dom.mjs";
+import { move } from "../exhibits/motion.mjs";
 import { nextTask } from "../tasks.mjs";
 import { space } from "./deeper.mjs";
 import { levelOf } from "./place.mjs";
@@ -11,6 +12,7 @@ import { levelOf } from "./place.mjs";
 /** @import { Space } from "../space/space.mjs" */
 /** @import { Stage } from "./stage.mjs" */
 
+const FADE = 400; // milliseconds
 const NEEDS = "The picture in 3D needs WebGL, which this browser does not offer.";
 
 export class Turn {
@@ -85,12 +87,16 @@ export class Turn {
       await this.update(); // which forgets what was said
       return this.complain(error);
     }
+    const shown = own.view?.pass;
+    if (shown && shown.text !== pass.text && pass.tensor && !pass.whole) return; // whole words come
     const sizes = pass.sizes ?? this.model.loaded?.config ?? this.sizes;
     const came = this.layer.hidden;
     this.show(true);
     const { clientWidth: width, clientHeight: height } = this.layer;
     const flown = own.set({ pass, ...view, sizes }, { width, height });
     if (came) own.showDepth(this.stage.depth);
+    if (came && width < height && document.activeElement?.matches(".flow-turn"))
+      this.layer.scrollIntoView({ block: "center" }); // it is lower than the flat one
     await flown;
     this.arrived?.(true);
   }
@@ -100,8 +106,15 @@ export class Turn {
     const { layer, stage } = this;
     const has = document.activeElement;
     if (!on && has instanceof HTMLElement && layer.contains(has)) has.blur(); // what is seen then has it
-    layer.hidden = !on;
+    if (!on && !layer.hidden && this.space?.left) fade(layer);
+    else layer.hidden = !on;
     stage.element.classList.toggle("in-space", on);
     stage.space = on ? this.space : null;
   }
+}
+
+/** What the camera has come to goes over into its own picture. @param {HTMLElement} layer */
+function fade(layer) {
+  const end = () => (layer.hidden = true);
+  move(layer, [{ opacity: 1 }, { opacity: 0 }], { duration: FADE }).then(end, end);
 }

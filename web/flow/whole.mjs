@@ -112,8 +112,7 @@ export function whole(view) {
         const weight = gaps ? gaps.ribbon(block, head, query, key) : share;
         const off = cut.includes(`${block}.${head}`);
         const size = weight < DRAWN ? 0 : Math.max(0.8, weight * (into ? THICK : THIN));
-        const strength =
-          weight < DRAWN ? 0 : into ? faintest + most * weight : 0.04 + 0.16 * weight;
+        const strength = weight < DRAWN ? 0 : into ? faintest + most * weight : 0.03 + 0.1 * weight;
         return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}${into ? " into" : ""}`} data-of="${block}.${head}" d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
         @click=${() => (pick(query), go({ block, head }))}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}</title></path>`;

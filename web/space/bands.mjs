@@ -30,6 +30,7 @@ export const SCREEN = /** @type {const} */ ({
 const LEAST = 0.02; // a weight below this is not drawn
 const MOST = 2400; // bands
 const THIN = 0.5; // of half a band, at least: its width is the weight's part of the head's numbers
+const SINK = 0.25; // of the light of what rests on the first token, in a model of many blocks
 const STEPS = 28; // of a band
 const OUT = 14; // how far bands pass in front of the lanes, each head further out
 
@@ -73,7 +74,8 @@ export function bands(given) {
   const many = of.length > MOST / 4 ? 0.5 : 1; // they lie on each other
   of.forEach(({ block, head, query, key, weight }, nth) => {
     const [x0, x1] = GATHER.map((part) => plan.x(block + 1 + part));
-    const strength = query === at ? 0.25 + 0.7 * weight : many * (0.03 + 0.15 * weight);
+    const sink = plan.nLayer > 4 && !key ? SINK : 1; // as in the flat picture
+    const strength = sink * (query === at ? 0.25 + 0.7 * weight : many * (0.03 + 0.15 * weight));
     const half = Math.max(THIN, (DEEP * weight) / plan.nHead / 2);
     const [y0, y1, z] = [plan.y(key), plan.y(query), plan.z(head)];
     const bow = DEEP / 2 - z + OUT * (1 + (head % 12));

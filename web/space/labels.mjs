@@ -2,7 +2,7 @@
 
 import { CSS2DObject, CSS2DRenderer } from "three/addons/renderers/CSS2DRenderer.js";
 import { bare, make } from "../exhibits/dom.mjs";
-import { share } from "../flow/pass.mjs";
+import { meaning, share } from "../flow/pass.mjs";
 import { BAR, DEEP } from "./plan.mjs";
 import { THICK } from "./things.mjs";
 
@@ -52,20 +52,24 @@ export class Labels {
       if (t !== at && (t % each || Math.abs(t - at) < each)) return;
       const [kind, where] = [
         t === at ? "token chosen" : "token",
-        [plan.lanes[0], plan.y(t), FRONT],
+        [plan.x(0.6), plan.y(t), DEEP + 14],
       ];
       put(kind, where, [1.05, 0.5], [bare(token)], () => pick(t));
     });
     for (let block = 0; block < plan.nLayer; block++) {
-      const where = [plan.x(block + 1.04), plan.floor, plan.wide / 2 + 25];
+      const where = [plan.x(block + 1.06), plan.floor, DEEP + 30];
       const name = plan.nLayer > 4 ? `${block}` : `block ${block}`;
-      put("block", where, [0, -0.25], [name], () => go({ block }));
+      put("block", where, [0, 0.5], [name], () => go({ block }));
     }
     const low = plan.y(at) - THICK;
     if (plan.nLayer <= 4) {
       plan.stops.forEach((depth, s) => {
         const said = pass.lens[s]?.[at];
-        if (said) put("word", [plan.x(depth) + 8, low, FRONT], [0, 0], [bare(said.name)]);
+        if (!said) return;
+        const { strength, side } = meaning(said, pass, 0.25);
+        const own = side === null ? "winner" : `${side > 0.5 ? "bird" : "machine"}`;
+        const kind = strength ? `word ${own}` : "word";
+        put(kind, [plan.x(depth) + 8, low, FRONT], [0, 0], [bare(said.name)]);
       });
     }
     pass.next.forEach(({ id, name, rest = "", p }, i) => {

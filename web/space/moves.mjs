@@ -15,7 +15,7 @@ const DEGREE = Math.PI / 180;
 export const NEARER = 0.8;
 const ALONG = { side: -0.62, turns: 0.5, down: 0.3, distance: 0.6, part: 0.62 }; // with a pass
 const LAG = 350; // milliseconds until it is there
-const FREE = { wide: [24, 64, 30, 30], narrow: [16, 40, 56, 30] }; // px around all of it
+const FREE = { wide: [24, 64, 30, 30], narrow: [10, 66, 50, 30] }; // px around all of it
 
 export class Moves {
   /** @param {() => void} draw */
@@ -23,7 +23,7 @@ export class Moves {
     this.draw = draw;
     this.camera = new Camera();
     this.plan = /** @type {Plan} */ (/** @type {unknown} */ (null)); // of what is seen
-    this.goes = /** @type {((now: number) => boolean) | null} */ (null); // until it is true
+    this.goes = /** @type {((dt: number) => boolean) | null} */ (null); // until it is true
     this.follows = false; // a pass that plays
   }
 
@@ -54,11 +54,11 @@ export class Moves {
   /** @param {Stand} stand @returns {Promise<void>} */
   fly(stand) {
     const from = this.camera.stand;
-    const began = performance.now();
+    let gone = 0; // milliseconds
     const length = still() ? 0 : FLIGHT;
     return new Promise((done) => {
-      this.goes = (/** @type {number} */ now) => {
-        const t = length ? Math.min(1, Math.max(0, (now - began) / length)) : 1;
+      this.goes = (/** @type {number} */ dt) => {
+        const t = length ? Math.min(1, (gone += dt) / length) : 1;
         this.camera.put(between(from, stand, t * t * t * (t * (6 * t - 15) + 10)));
         if (t === 1) done();
         return t === 1;
@@ -93,12 +93,11 @@ export class Moves {
 
   /**
    * Before a frame.
-   * @param {number} now
    * @param {number} depth  that a pass has come to
    * @param {number} dt  milliseconds since the last frame
    */
-  step(now, depth, dt) {
-    if (this.goes?.(now)) this.goes = null;
+  step(depth, dt) {
+    if (this.goes?.(dt)) this.goes = null;
     else if (!this.goes && this.follows) this.along(depth, dt);
     return Boolean(this.goes || this.follows);
   }

@@ -13,7 +13,7 @@ const BEGIN = 250; // along x: what stands before the blocks
 const BLOCK = 640;
 const ALL = 3000; // of all blocks, at most, but for
 const LEAST = 190; // each
-const END = 430;
+const END = 520;
 const USUAL = 2600; // of a model of three blocks
 const BARS = 52; // from one bar to the next
 export const BAR = 300; // of a word that is certain
@@ -28,10 +28,10 @@ export const PANES = {
   mlp: 0.6,
   mlpBack: 0.92,
   first: 0.62,
-  last: 0.24,
+  last: 0.2,
 };
-const LANES = [0.86, 1.04]; // where they begin before the blocks, and end behind them
-const ANSWER = 1.46;
+const LANES = [0.8, 1.02]; // where they begin before the blocks, and end behind them
+const ANSWER = 1.5;
 
 export class Plan {
   /**

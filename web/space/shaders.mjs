@@ -16,6 +16,11 @@ float lines(vec2 cell) {
   float line = 1.0 - min(smoothstep(0.0, 1.4, gap.x), 1.0) * min(smoothstep(0.0, 1.4, gap.y), 1.0);
   return line * smoothstep(5.0, 14.0, min(px.x, px.y));
 }
+/** Whether one is near enough to tell squares apart: 0 to 1. */
+float nearness(vec2 cell) {
+  vec2 px = 1.0 / max(fwidth(cell), 1e-6);
+  return smoothstep(0.7, 2.2, min(px.x, px.y));
+}
 float border(vec2 rim, vec2 here) {
   vec2 px = 1.0 / max(fwidth(here), 1e-6);
   return 1.0 - smoothstep(0.8, 1.8, min(rim.x * px.x, rim.y * px.y));
@@ -74,11 +79,12 @@ void main() {
     vec2 value = mix(before, after, turn);
     vec3 bright = mix(made, vec3(0.86, 0.93, 1.0), 0.45);
     vec3 fibres = made * 0.30 + value.r * bright * 1.35 + value.g * minus * 0.45;
-    colour = mix(made * 0.6, fibres, known);
+    float near = known * max(0.45 * mine, nearness(vec2(0.5, channel * numbers)));
+    colour = mix(made * (0.62 + 0.5 * mine), fibres, near);
     colour *= 1.0 - 0.75 * lines(vec2(0.5, channel * numbers));
   }
   float lit = reached(at.x);
-  colour = colour * mix(0.14, 0.78 + 0.32 * mine, lit) + vec3(0.55, 0.75, 0.95) * edge(at.x) * 0.8;
+  colour = colour * mix(0.14, 0.62 + 0.5 * mine, lit) + vec3(0.55, 0.75, 0.95) * edge(at.x) * 0.8;
   gl_FragColor = vec4(colour, 1.0);
 }`;
 
@@ -108,8 +114,10 @@ void main() {
   float strength = value.r + value.g;
   float frame = border(min(place, 1.0 - place) * size, place * size);
   vec3 ink = (value.r * plus + value.g * minus) / max(strength, 0.001);
-  float alpha = 0.15 + 0.6 * strength + 0.5 * frame;
-  vec3 colour = mix(plus * 0.3, ink * 1.25, min(1.0, 0.25 + strength)) + plus * frame * 0.5;
+  float near = nearness(place * size);
+  float alpha = mix(0.34, 0.18 + 0.6 * strength, near) + 0.45 * frame;
+  vec3 squares = mix(plus * 0.3, ink * 1.25, min(1.0, 0.25 + strength));
+  vec3 colour = mix(plus * (0.42 + 0.3 * strength), squares, near) + plus * frame * 0.5;
   colour *= 1.0 - 0.6 * lines(place * size);
   float glow = exp(-abs(along - front) / 30.0);
   colour += plus * glow * 0.8;
@@ -167,7 +175,8 @@ void main() {
   float mine = lane == chosen ? 1.0 : others;
   vec3 ink = mix(vec3(0.81, 0.89, 1.0), vec3(1.0, 0.80, 0.62), value.g > value.r ? 1.0 : 0.0);
   float gap = 1.0 - 0.7 * lines(vec2(0.5, unit * units));
-  vec3 colour = tint * 0.4 * mine + ink * strength * mine;
+  float near = max(nearness(vec2(0.5, unit * units)), lane == chosen ? 1.0 : 0.25);
+  vec3 colour = tint * 0.5 * mine + ink * strength * mine * near;
   gl_FragColor = vec4(colour * gap * mix(0.12, 1.0, reached(at.x)), 1.0);
 }`;
 

@@ -34,6 +34,7 @@ import { handle } from "./touch.mjs";
 ColorManagement.enabled = false; // colours are the page's
 const INKS = "bird machine winner stream h0 h1 h2 h3 q k v plain minus".split(" ");
 const REST = 160; // milliseconds until numbers are written
+const LONGEST = 70; // milliseconds of a step: a slow machine takes longer, and leaves nothing out
 const FAR = 1e6; // beyond all that there is
 const HINT = "Drag to turn. Ctrl and the wheel, or + and −, to go nearer. Click to go in.";
 
@@ -224,7 +225,7 @@ export class Space {
     const { depth, speed, to, since } = pass;
     const at = speed ? Math.min(to, depth + (speed * (now - since)) / 1000) : depth;
     this.shared.front.value = Number.isFinite(at) ? moves.plan.x(at) : FAR;
-    const goes = moves.step(now, at, Math.min(100, now - this.last));
+    const goes = moves.step(at, Math.min(LONGEST, now - this.last));
     this.last = now;
     this.renderer.render(scene, moves.camera.own);
     this.labels.renderer.render(scene, moves.camera.own);

@@ -2,7 +2,7 @@
 
 export const STYLE = `
 .flow-space { position: absolute; inset: 0; overflow: hidden; background: radial-gradient(110% 90% at 50% 35%, #17222e, #06090d 80%); }
-.flow-space canvas { display: block; cursor: grab; touch-action: pan-y; }
+.flow-space canvas { display: block; filter: brightness(1); /* else Chromium without a GPU cuts it at the wrong end below the header */ cursor: grab; touch-action: pan-y; }
 .flow-space canvas:focus-visible { outline: 2px solid var(--ink); outline-offset: -2px; }
 .flow-space.held canvas { cursor: grabbing; }
 .flow-space.points canvas { cursor: pointer; }
@@ -14,7 +14,10 @@ gpt2-flow.g2-live button.space-label:focus-visible { outline: 2px solid var(--in
 gpt2-flow.g2-live .space-label.token { font: 500 13px/1 "JetBrains Mono", ui-monospace, monospace; }
 gpt2-flow.g2-live .space-label.token.chosen { color: #8fe6eb; font-weight: 700; font-size: 15px; }
 gpt2-flow.g2-live .space-label.block { font: 600 14px/1 system-ui, sans-serif; color: var(--quiet); }
-gpt2-flow.g2-live .space-label.word { color: #bfe3e5; padding: 5px 0 0; }
+gpt2-flow.g2-live .space-label.word { --hue: var(--quiet); color: color-mix(in oklab, var(--ink) 40%, var(--hue)); padding: 5px 0 0; }
+gpt2-flow.g2-live .space-label.bird { --hue: var(--bird); }
+gpt2-flow.g2-live .space-label.machine { --hue: var(--machine); }
+gpt2-flow.g2-live .space-label.winner { --hue: var(--winner); }
 gpt2-flow.g2-live .space-label.next.first { font-size: 23px; }
 gpt2-flow.g2-live .space-label i { font: 500 12px/1 system-ui, sans-serif; color: var(--quiet); }
 .space-told { position: absolute; z-index: 99999; left: 0; top: 0; max-width: 22rem; pointer-events: none; padding: 0.45rem 0.65rem; font: 13px/1.4 system-ui, sans-serif; color: var(--ink); background: rgb(10 15 20 / 0.92); border: 1px solid #3d4b59; border-radius: 6px; }
