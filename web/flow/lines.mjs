@@ -133,10 +133,10 @@ function bookAnswers(parameters) {
 function legendOf({ next, lens }, compared, thing) {
   if (compared || !lens[0].at(-1)) return [];
   const either = next.some(({ sense }) => sense);
-  const long = either ? "A crane is a bird or a machine. " : "What the model would say ";
+  const long = either ? "Is the crane a bird or a machine? " : "What the model would say ";
   const start = [
     make("span", { class: "long" }, long),
-    either ? "If the model stopped there: " : "if it stopped there: ",
+    either ? "If it stopped there: " : "if it stopped there: ",
   ];
   const dot = (/** @type {string} */ sense) => make("i", { class: sense });
   if (!either) return [...start, dot("winner"), ` the ${thing} that wins.`];
