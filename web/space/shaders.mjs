@@ -80,7 +80,7 @@ void main() {
     vec3 bright = mix(made, vec3(0.86, 0.93, 1.0), 0.45);
     vec3 fibres = made * 0.30 + value.r * bright * 1.35 + value.g * minus * 0.45;
     float near = known * max(0.45 * mine, nearness(vec2(0.5, channel * numbers)));
-    colour = mix(made * (0.62 + 0.5 * mine), fibres, near);
+    colour = mix(made * (0.95 + 0.2 * mine), fibres, near);
     colour *= 1.0 - 0.75 * lines(vec2(0.5, channel * numbers));
   }
   float lit = reached(at.x);
