@@ -15,14 +15,28 @@ import { THICK } from "./things.mjs";
 
 const NAMES = 16; // of tokens that have room above each other
 const FRONT = DEEP / 2;
+/** @type {[string, number][]} */
+const PARTS = [
+  ["attention", 0.27],
+  ["MLP", 0.76],
+];
 
 export class Labels {
   /** @param {Acts} acts */
   constructor(acts) {
     this.acts = acts;
+    /** @type {CSS2DObject[]} */
+    this.answers = []; // what the model says
     this.renderer = new CSS2DRenderer();
     this.element = this.renderer.domElement;
     this.element.className = "space-labels";
+  }
+
+  /** What a pass that plays has not reached is not told. @param {number} front  along x */
+  reach(front) {
+    for (const { element, position } of this.answers) {
+      element.style.opacity = position.x > front ? "0" : "";
+    }
   }
 
   /**
@@ -33,6 +47,7 @@ export class Labels {
   set(scene, plan, { pass, at }) {
     const { go, pick, append } = this.acts;
     this.element.replaceChildren();
+    this.answers = [];
     /**
      * @param {string} kind
      * @param {number[]} where
@@ -44,6 +59,7 @@ export class Labels {
       const own = { class: `space-label ${kind}`, ...(onclick ? { type: "button", onclick } : {}) };
       const one = new CSS2DObject(make(onclick ? "button" : "span", own, ...words));
       one.position.set(where[0], where[1], where[2]);
+      if (/word|next/.test(kind)) this.answers.push(one);
       one.center.set(...center);
       scene.add(one);
     };
@@ -63,6 +79,11 @@ export class Labels {
     }
     const low = plan.y(at) - THICK;
     if (plan.nLayer <= 4) {
+      for (let block = 1; block <= plan.nLayer; block++) {
+        for (const [name, depth] of PARTS) {
+          put("part", [plan.x(block + depth), plan.y(0) + 2 * THICK, 0], [0.5, 1], [name]);
+        }
+      }
       plan.stops.forEach((depth, s) => {
         const said = pass.lens[s]?.[at];
         if (!said) return;

@@ -14,7 +14,7 @@ const BLOCK = 640;
 const ALL = 3000; // of all blocks, at most, but for
 const LEAST = 190; // each
 const END = 520;
-const USUAL = 2600; // of a model of three blocks
+const USUAL = 1920; // of three blocks, along x
 const BARS = 52; // from one bar to the next
 export const BAR = 300; // of a word that is certain
 
@@ -50,9 +50,11 @@ export class Plan {
     this.block = Math.max(LEAST, Math.min(BLOCK, ALL / nLayer));
     /** Of a number of a vector, along z. */
     this.cell = DEEP / C;
-    this.length = BEGIN + nLayer * this.block + END;
-    /** How much larger the answer is of a longer model, which is seen from further away. */
-    this.grown = Math.max(1, this.length / USUAL);
+    const inner = nLayer * this.block;
+    /** How much larger is what is written of a longer model, which is seen from further away. */
+    this.grown = Math.max(1, inner / USUAL);
+    this.begin = BEGIN * this.grown;
+    this.length = this.begin + inner + END * this.grown;
     /** Of the tallest matrix, or of all lanes. */
     this.high = Math.max(this.T * this.apart, F * this.cell);
     /** What the blocks stand on, along y. */
@@ -63,11 +65,11 @@ export class Plan {
 
   /** Along x. @param {number} depth  as in the flat picture: blocks are 1 wide, what is before them, too */
   x(depth) {
-    const { nLayer, block, length } = this;
+    const { nLayer, block, length, begin, grown } = this;
     const at = Math.max(0, Math.min(nLayer + 2, depth));
     const inner = Math.max(0, Math.min(nLayer, at - 1));
     const [before, after] = [Math.min(1, at), Math.max(0, at - nLayer - 1)];
-    return BEGIN * before + block * inner + END * after - length / 2;
+    return begin * before + block * inner + END * grown * after - length / 2;
   }
 
   /** A token's lane along y: the first above. @param {number} t */

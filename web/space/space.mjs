@@ -111,7 +111,8 @@ export class Space {
     if (!same) this.build(view);
     this.resize(size);
     this.draw();
-    if (was && !this.left) return undefined;
+    const other = was?.pass.nLayer !== view.pass.nLayer; // model
+    if (was && !this.left && !other) return undefined;
     if (!was) moves.camera.put(moves.fitted(FRONT));
     this.left = false;
     if (document.activeElement === document.body) this.opener?.focus({ preventScroll: true });
@@ -208,8 +209,7 @@ export class Space {
   /** What happens. @param {string} says  the block and the verb; empty at the end */
   light(says) {
     const verb = says.split(": ").at(-1) ?? "";
-    const words = says ? [make("b", {}, says), ` ${TOLD[verb]}`] : [HINT];
-    this.hint.replaceChildren(...words);
+    this.hint.replaceChildren(...(says ? [make("b", {}, says), ` ${TOLD[verb]}`] : [HINT]));
     this.hint.hidden = false;
   }
 
@@ -225,6 +225,7 @@ export class Space {
     const { depth, speed, to, since } = pass;
     const at = speed ? Math.min(to, depth + (speed * (now - since)) / 1000) : depth;
     this.shared.front.value = Number.isFinite(at) ? moves.plan.x(at) : FAR;
+    this.labels.reach(this.shared.front.value);
     const goes = moves.step(at, Math.min(LONGEST, now - this.last));
     this.last = now;
     this.renderer.render(scene, moves.camera.own);

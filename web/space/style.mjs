@@ -13,6 +13,7 @@ gpt2-flow.g2-live button.space-label:hover { background: #2a3947; }
 gpt2-flow.g2-live button.space-label:focus-visible { outline: 2px solid var(--ink); }
 gpt2-flow.g2-live .space-label.token { font: 500 13px/1 "JetBrains Mono", ui-monospace, monospace; }
 gpt2-flow.g2-live .space-label.token.chosen { color: #8fe6eb; font-weight: 700; font-size: 15px; }
+gpt2-flow.g2-live .space-label.part { font: 500 12px/1 system-ui, sans-serif; color: var(--quiet); }
 gpt2-flow.g2-live .space-label.block { font: 600 14px/1 system-ui, sans-serif; color: var(--quiet); }
 gpt2-flow.g2-live .space-label.word { --hue: var(--quiet); color: color-mix(in oklab, var(--ink) 40%, var(--hue)); padding: 5px 0 0; }
 gpt2-flow.g2-live .space-label.bird { --hue: var(--bird); }
@@ -26,7 +27,7 @@ gpt2-flow.g2-live .space-label i { font: 500 12px/1 system-ui, sans-serif; color
 .space-digit { font: 600 12px/1 "JetBrains Mono", ui-monospace, monospace; color: #fff; text-shadow: 0 0 3px #000, 0 0 2px #000; }
 .space-hint { position: absolute; left: 8px; top: 8px; margin: 0; padding: 0.3rem 0.6rem; font: 13px/1.4 system-ui, sans-serif; color: var(--quiet); background: rgb(10 15 20 / 0.75); border-radius: 6px; pointer-events: none; }
 .space-hint b { color: var(--ink); font-size: 15px; }
-.space-views { position: absolute; right: 10px; top: 8px; display: flex; gap: 0.3rem; }
+.space-views { position: absolute; z-index: 99998; right: 10px; top: 8px; display: flex; gap: 0.3rem; }
 gpt2-flow.g2-live .space-views button { min-width: 2.2rem; min-height: 1.9rem; padding: 0 0.6rem; font: 600 13px/1 system-ui, sans-serif; background: var(--glass); }
 .in-space > :is(.flow-picture, .flow-veil, .flow-pulses, .flow-zoom, .flow-knob, .flow-unread) { visibility: hidden; }
 @container (max-width: 640px) {

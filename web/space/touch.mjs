@@ -37,8 +37,11 @@ export function handle(space) {
     rest: () => {},
     scale: (factor) => {
       space.rest();
+      told.hidden = true;
       space.pointed(pointer.x, pointer.y);
-      const moved = moves.camera.scale(factor, pointer, space.anchor);
+      const { width, height } = moves.camera.size;
+      const at = space.anchor ? pointer : { x: width / 2, y: height / 2 }; // nothing is beside it
+      const moved = moves.camera.scale(factor, at, space.anchor);
       space.draw();
       return moved;
     },
