@@ -58,8 +58,8 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
     aria-label=${folded ? `+${first} older tokens` : `${shown} ${under}: ${offer}`} aria-pressed=${String(chosen)}
     @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="8"></rect>
-    <text class="name" style=${fits < 1 ? `font-size:${(size * fits).toFixed(1)}px` : nothing} x=${x + width / 2} y=${y + (low && !differs ? height / 2 + 4 : wide ? Math.min(15, height / 2) : 17)}>${shown}</text>
-    ${low && !differs ? nothing : svg`<text class="id" x=${x + width / 2 - (swaps && chosen && !wide ? 6 : 0)} y=${y + height - (low ? 1 : 5)}>${folded ? "older" : under}</text>`}
+    <text class="name" style=${fits < 1 ? `font-size:${(size * fits).toFixed(1)}px` : nothing} x=${x + width / 2} y=${y + (low && !differs ? height / 2 + 4 : wide ? Math.min(15, height / 2) : 17)}>${shown}</text>${" "}
+    ${low && !differs ? nothing : svg`<text class="id" x=${x + width / 2 - (swaps && chosen && !wide ? 6 : 0)} y=${y + height - (low ? 1 : 5)}>${folded ? "older" : under}</text> `}
     ${swaps && chosen ? svg`<text class="swap" x=${x + width - 8} y=${y + height - 5}>⇄</text>` : nothing}
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
 }
@@ -214,7 +214,7 @@ export function barsOf({ pass, next }, layout, append) {
       <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="6" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
       ${(before ?? 0) < 0.005 ? nothing : svg`<rect class="before" x=${px} y=${py + 1} height=${height - 2} rx="5" width=${(w * Number(before)).toFixed(1)}></rect>`}
       <text class="name" style=${sized(word + rest, inside ? within : behind, most)} x=${px + (inside ? 10 : left)} y=${py + height / 2 + (i ? 5 : 8)}>${word}<tspan class="rest">${rest}</tspan></text>
-      <text class="p" x=${end} y=${py + height / 2 + 5}>${went ? svg`<tspan class="rest" x=${end} dy="-12">${share(Number(before))} → </tspan><tspan x=${end} dy="20">${both}</tspan>` : both}</text>
+      ${" "}<text class="p" x=${end} y=${py + height / 2 + 5}>${went ? svg`<tspan class="rest" x=${end} dy="-12">${share(Number(before))} → </tspan><tspan x=${end} dy="20">${both}</tspan>` : both}</text>
       <title>${pass.only ?? `${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${rest ? `“${bare(word + rest)}”` : quoted(name)}`}</title></g>`;
   });
   return [wide ? fan : nothing, rows];
