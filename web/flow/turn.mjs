@@ -36,6 +36,7 @@ export class Turn {
     this.arrived = null;
     /** @type {Space | null} */
     this.space = null;
+    this.round = 0; // of what was asked for
     this.layer = make("div", { class: "flow-space", hidden: true });
     stage.element.append(this.layer);
   }
@@ -70,12 +71,13 @@ export class Turn {
    * @param {{at: number, cut: string[]}} view
    */
   async set(pass, place, view) {
+    const round = ++this.round;
     if (!this.on(place)) return this.show(false);
     /** @type {Space} */
     let own;
     try {
       const Space = await space();
-      if (!this.on(place)) return;
+      if (round !== this.round) return; // another place or pass has come
       if (!this.space && !document.createElement("canvas").getContext("webgl2"))
         throw new Error(NEEDS);
       const colour = (/** @type {string} */ name) => this.stage.colour(name);
@@ -106,15 +108,16 @@ export class Turn {
     const { layer, stage } = this;
     const has = document.activeElement;
     if (!on && has instanceof HTMLElement && layer.contains(has)) has.blur(); // what is seen then has it
-    if (!on && !layer.hidden && this.space?.left) fade(layer);
+    if (!on && !layer.hidden && this.space?.left) this.fade();
     else layer.hidden = !on;
     stage.element.classList.toggle("in-space", on);
     stage.space = on ? this.space : null;
   }
-}
 
-/** What the camera has come to goes over into its own picture. @param {HTMLElement} layer */
-function fade(layer) {
-  const end = () => (layer.hidden = true);
-  move(layer, [{ opacity: 1 }, { opacity: 0 }], { duration: FADE }).then(end, end);
+  /** What the camera has come to goes over into its own picture. */
+  async fade() {
+    const { layer, stage } = this;
+    await move(layer, [{ opacity: 1 }, { opacity: 0 }], { duration: FADE });
+    layer.hidden = !stage.space; // unless the reader came back meanwhile
+  }
 }

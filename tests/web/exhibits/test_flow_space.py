@@ -148,3 +148,15 @@ def test_quick_changes_leave_the_last_one(space):
     shown.element.locator(".space-label.chosen", has_text="the").wait_for()
     assert shown.element.locator(".flow-space").is_visible()
     assert shown.element.locator(".flow-space canvas").count() == 1
+
+
+def test_a_block_that_is_opened_while_the_space_loads_stays_open(exhibit):
+    shown = exhibit("flow", context=STILL, **SETTINGS).ready()
+    shown.element.evaluate(
+        "async () => { const { state } = await import('/web/exhibits/state.mjs');"
+        " state.set({ space: true }); await new Promise((done) => setTimeout(done, 5));"
+        " state.set({ place: '1' }); }"
+    )
+    shown.element.locator(".flow-crumbs", has_text="block 1").wait_for(timeout=WAIT)
+    shown.ready().page.wait_for_timeout(500)
+    assert shown.element.locator(".flow-space").is_hidden()
