@@ -48,12 +48,23 @@ function once(what, load) {
 
 /**
  * The files of a model or tokenizer of the site, or of a story of either, from a script beside
- * this one.
+ * this one: read as JSON where pages may read files, which keeps the page free for longer.
  * @param {string} name
  * @returns {Promise<Files>}
  */
 export function bundle(name) {
-  return script(`files/${name}.js`, () => /** @type {any} */ (globalThis).gpt2Files?.[name]);
+  const files = /** @type {any} */ ((globalThis).gpt2Files ??= {});
+  const path = `files/${name}.js`;
+  const begin = `.${name} = `;
+  return once(begin, async () => {
+    if (!files[name] && globalThis.location?.protocol.startsWith("http")) {
+      const answer = await fetch(beside(path)).catch(() => null);
+      const text = answer?.ok ? await answer.text() : "";
+      const json = text.slice(text.indexOf(begin) + begin.length, text.lastIndexOf(";"));
+      if (text.includes(begin)) files[name] = JSON.parse(json);
+    }
+    return script(path, () => files[name]);
+  });
 }
 
 /**

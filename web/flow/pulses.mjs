@@ -16,6 +16,7 @@ const PACE = 1.15; // blocks a second at rest
 const WAVE = 8; // seconds of a wave at most, however many blocks
 const PAUSE = 2.5; // blocks' time between two waves
 const AFTER = 4000; // milliseconds of peace after a reader's touch
+const TOGETHER = 8; // beads that are made in one task
 const TOUCHES = ["pointerdown", "keydown", "wheel", "input"];
 
 export class Pulses {
@@ -33,6 +34,8 @@ export class Pulses {
     this.runs = false; // at rest
     /** @type {Bead[]} */
     this.beads = [];
+    /** @type {Bead[]?} */
+    this.making = null; // at rest
     this.seen = false;
     this.busy = 0; // a timer, while the reader works
     new IntersectionObserver(([{ isIntersecting }]) => {
@@ -59,51 +62,64 @@ export class Pulses {
     this.all = nLayer + 1 + PAUSE;
     for (const move of this.moves) move.cancel(); // else they go on without their elements
     this.element.replaceChildren();
-    this.moves = [];
+    [this.moves, this.making] = [[], null];
     this.live.clear();
     this.set(this.depth);
   }
 
-  /** At rest they come in a task of their own: what was drawn is painted before. */
+  /** At rest they come in short tasks of their own: what was drawn is painted before. */
   async wait() {
     const { beads } = this;
     this.runs = false;
-    await nextTask();
-    if (this.beads !== beads || this.moves.length) return;
-    this.build();
+    if (this.making === beads) return;
+    this.making = beads;
+    /** @type {Animation[]} */
+    const moves = [];
+    while (moves.length < beads.length) {
+      await nextTask();
+      if (this.beads !== beads || this.moves.length) return;
+      moves.push(
+        ...beads.slice(moves.length, moves.length + TOGETHER).map((one) => this.make(one)),
+      );
+    }
+    this.put(moves);
     this.set(this.depth);
   }
 
-  /** The beads, once one is to be seen: the picture is painted before. */
-  build() {
+  /** @param {Animation[]} moves  of all beads */
+  put(moves) {
+    this.moves = moves;
+    const ones = moves.map(({ effect }) => /** @type {KeyframeEffect} */ (effect).target);
+    this.element.append(.../** @type {Element[]} */ (ones));
+  }
+
+  /** @param {Bead} bead */
+  make({ from, to, where, strength }) {
     const { all } = this;
-    this.moves = this.beads.map(({ from, to, where, strength }) => {
-      const one = make("i", { style: `opacity:0;--strength:${strength}` });
-      this.element.append(one);
-      const way = Array.from({ length: FRAMES + 1 }, (_, i) => {
-        const depth = from + (i / FRAMES) * (to - from);
-        const [x, y] = where(depth);
-        const [a, b] = where(Math.min(to, depth + 0.01));
-        const turn = i < FRAMES ? Math.atan2(b - y, a - x) : null;
-        return { offset: (depth - BEGIN) / all, x, y, turn };
-      });
-      way[FRAMES].turn = way[FRAMES - 1].turn;
-      const frames = way.map(({ offset, x, y, turn }, i) => ({
-        offset,
-        transform: `translate(${x.toFixed(1)}px,${y.toFixed(1)}px) rotate(${turn?.toFixed(3)}rad)`,
-        opacity: i && i < FRAMES ? strength : 0,
-      }));
-      const outside = [
-        { ...frames[0], offset: 0 },
-        { ...frames[FRAMES], offset: 1 },
-      ];
-      const move = one.animate([outside[0], ...frames, outside[1]], {
-        duration: all * UNIT,
-        iterations: Infinity,
-      });
-      move.pause();
-      return move;
+    const one = make("i", { style: `opacity:0;--strength:${strength}` });
+    const way = Array.from({ length: FRAMES + 1 }, (_, i) => {
+      const depth = from + (i / FRAMES) * (to - from);
+      const [x, y] = where(depth);
+      const [a, b] = where(Math.min(to, depth + 0.01));
+      const turn = i < FRAMES ? Math.atan2(b - y, a - x) : null;
+      return { offset: (depth - BEGIN) / all, x, y, turn };
     });
+    way[FRAMES].turn = way[FRAMES - 1].turn;
+    const frames = way.map(({ offset, x, y, turn }, i) => ({
+      offset,
+      transform: `translate(${x.toFixed(1)}px,${y.toFixed(1)}px) rotate(${turn?.toFixed(3)}rad)`,
+      opacity: i && i < FRAMES ? strength : 0,
+    }));
+    const outside = [
+      { ...frames[0], offset: 0 },
+      { ...frames[FRAMES], offset: 1 },
+    ];
+    const move = one.animate([outside[0], ...frames, outside[1]], {
+      duration: all * UNIT,
+      iterations: Infinity,
+    });
+    move.pause();
+    return move;
   }
 
   /**
@@ -122,7 +138,7 @@ export class Pulses {
     const seen = this.beads.map(({ from, to }, i) => goes[i] || (from < depth && depth < to));
     if (!this.moves.length && seen.some(Boolean)) {
       if (rests) return this.wait();
-      this.build();
+      this.put(this.beads.map((one) => this.make(one)));
     }
     const speed = rests ? this.pace : (leg?.speed ?? 0);
     this.moves.forEach((move, i) => {
