@@ -73,7 +73,7 @@ def test_lora_changes_its_own_weights_and_the_table_only_if_asked(shipped, table
     assert trained == 2 * 3 * (512 + 256 + 640 + 640) + tables * 1026 * 128
 
 
-@pytest.mark.parametrize("which", ["read", "unread"])
+@pytest.mark.parametrize("which", [thorough("read"), "unread"])
 def test_only_the_chosen_rows_of_the_table_change(shipped, which):
     recipe = replace(TINY, rank=2, tables=which)
     model = tune(recipe, 0)
@@ -198,6 +198,7 @@ def test_the_senses_asked_for_are_those_of_the_stories():
 
 
 @pytest.mark.parametrize(("how", "steps", "n"), [("frozen", 300, 700), thorough("tuned", 80, 400)])
+@pytest.mark.thorough
 def test_a_sense_is_learned_as_a_class_from_the_last_position(how, steps, n):
     found = classify(how, 0, steps=steps, n=n)
     assert found["of"] == 500

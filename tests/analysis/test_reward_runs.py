@@ -97,6 +97,7 @@ def test_the_model_of_the_language_measures_as_the_language_does(shipped):
     assert 0 < shipped["error"] < 0.02
 
 
+@pytest.mark.thorough
 def test_the_novice_is_where_reward_begins(shipped, true):
     found = measure(novice(), 200, true)
     assert 10 < found["right"] < 40

@@ -100,6 +100,7 @@ def test_two_changes_are_named_where_one_is_not_enough():
     )
 
 
+@pytest.mark.thorough
 def test_a_change_that_is_needed_in_several_places_is_named_once():
     code = SQUARES.strip("\n").replace("left[0] * left[0]", "left[1] * left[1]")
     said = total(code).diagnosis

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from gpt2_site.chapters import find
-from tests.site.conftest import looked_at
+from tests.site.conftest import CONTRAST, looked_at
 from tests.site.test_exhibits import ON_A_PHONE, SHIFTS, come
 from tests.site.waiting import OPEN, until, wake
 
@@ -101,7 +101,7 @@ FOCUSABLE = """() => [...document.querySelectorAll("article :is(pre, .scroll)")]
   (e) => !e.checkVisibility() || e.scrollWidth <= e.clientWidth + 1 || e.tabIndex === 0)"""
 # Sections below the screen take their faces after it.
 SETTLED = """document.fonts.status === "loaded" &&
-  !document.querySelector("section[style*=content-visibility]")"""
+  !("below" in document.documentElement.dataset)"""
 # Each text that begins a line: a comma after a formula or code, a name's number, a piece of code.
 PARTED = r"""() => {
   const found = [];
@@ -179,16 +179,6 @@ def heard(tab: Page, address: str) -> Iterator[list[str]]:
         tab.remove_listener(event, listener)
 
 
-# One of each kind: a page's contrast takes axe as long as all else.
-CONTRAST = {
-    ("book/index", "light"),
-    ("notebooks/practice/01_tokens", "dark"),
-    ("notebooks/07_mlp", "dark"),
-    ("notebooks/15_generation", "light"),
-    ("book/review_model", "dark"),
-    ("book/model", "dark"),
-    ("book/glossary", "light"),
-}
 # Of the others' notebooks axe reads each third: there it takes as long as the rest of the test.
 NOTEBOOKS = [case for case in looked_at() if case[0].startswith("notebooks/")]
 UNREAD = {*NOTEBOOKS} - {*NOTEBOOKS[::3]} - CONTRAST

@@ -65,6 +65,7 @@ def test_the_document_has_its_links_its_pictures_and_no_solution(found):
 
 
 @pytest.mark.browser
+@pytest.mark.thorough
 def test_a_pdf_has_bookmarks_by_part_numbers_and_its_own_faces(
     found, site, here, chromium, tmp_path_factory, monkeypatch
 ):

@@ -202,13 +202,19 @@ def test_scripts_of_exhibits_come_when_one_is_near_or_linked(opened, address):
     )
 
 
-def test_sections_far_below_take_the_faces_one_after_the_other(opened):
-    waits = "document.querySelectorAll('section[style*=content-visibility]').length"
-    before = f"""globalThis.most = 0;
+WAITING = """[...document.querySelectorAll("article section")]
+  .filter((one) => getComputedStyle(one).contentVisibility === "auto").length"""
+
+
+@pytest.mark.parametrize(("anchor", "waiting"), [("", True), ("#summary", False)])
+def test_sections_out_of_view_wait_for_the_scripts(opened, anchor, waiting):
+    """Unless somebody comes for one of them: then the whole page is laid out."""
+    before = f"""globalThis.most = null;
       const {{ fonts }} = document, add = fonts.add.bind(fonts);
-      fonts.add = (face) => (most = Math.max(most, {waits}), add(face));"""
-    page = opened(HEADS, before=before, viewport=WIDE)
-    until(page, f"most > 3 && !{waits}")  # those that the screen is near take them at once
+      fonts.add = (face) => (most ??= {WAITING}, add(face));"""
+    page = opened(HEADS + anchor, before=before, viewport=WIDE)
+    until(page, f"most !== null && !('scripts' in document.documentElement.dataset) && !{WAITING}")
+    assert page.evaluate("most > 3") == waiting
 
 
 # ---- Folds, and old addresses

@@ -258,6 +258,7 @@ def read(page) -> float:
     return page.evaluate("given") / 1000
 
 
+@pytest.mark.thorough
 def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
     page = opened(FRONT, before=PLAYED, clock=True, **MOVES)
     page.locator(READY).wait_for(timeout=WAIT)

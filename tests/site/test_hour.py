@@ -193,6 +193,7 @@ def test_the_picture_stands_in_the_window_beside_the_card(opened, address):
 
 
 @pytest.mark.browser
+@pytest.mark.thorough
 def test_each_card_that_is_read_sets_the_picture_beside_it(wide):
     """By scrolling, and again by its strip after the reader has changed the picture."""
     links = wide.locator("a.look")

@@ -97,6 +97,7 @@ def test_nothing_moves_when_a_page_is_opened(opened, address):
 
 
 @pytest.mark.browser
+@pytest.mark.thorough
 def test_a_link_to_what_is_left_out_shows_all_of_that_chapter(opened, address):
     page = opened(f"{MASK}#the-real-thing", before=KEEP)
     full = page.get_by_role("radio", name="full")

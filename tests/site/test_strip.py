@@ -92,7 +92,7 @@ def test_it_opens_the_model_at_that_place(opened):
         (390, 358, 96, "dark"),
     ],
 )
-@pytest.mark.parametrize("slug", ["mlp", "generation", "gpt2"])
+@pytest.mark.parametrize("slug", ["mlp", thorough("generation"), thorough("gpt2")])
 def test_it_is_low_and_shows_its_part(opened, slug, width, wide, height, theme):
     viewport = {"width": width, "height": 900}
     page = opened(f"notebooks/{find(slug).name}.html", viewport=viewport, color_scheme=theme)

@@ -118,6 +118,7 @@ def arcs_end_at_their_tokens_though_what_stands_above_them_is_left_out(root: ET.
     assert 0 < float(token.get("y")) - float(drawing.get("y")) - float(low[1]) < 30
 
 
+@pytest.mark.thorough
 def test_a_dark_page_gives_the_file_of_a_light_one(opened, tmp_path):
     files = []
     for scheme in ("light", "dark"):

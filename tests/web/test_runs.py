@@ -157,6 +157,7 @@ def test_after_a_reload_a_run_has_the_bits_of_one_that_was_left_alone(show, work
     assert finish(page) == expected
 
 
+@pytest.mark.thorough
 def test_what_is_heard_of_a_run(show):
     page = show()
     begin(page)

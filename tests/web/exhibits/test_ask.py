@@ -154,6 +154,7 @@ ASKED = f"""async (element, wait) => {{
 }}"""
 
 
+@pytest.mark.thorough
 def test_most_questions_are_answered_right(shown_ask):
     """Also those in a form that training never used."""
     shown = shown_ask()

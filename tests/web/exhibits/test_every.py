@@ -267,6 +267,7 @@ MOVES = """async (button) => {
 
 
 @pytest.mark.parametrize(("kind", "button"), [("cache", "next token"), ("snapshots", "play")])
+@pytest.mark.thorough
 def test_nothing_moves_for_a_reader_who_wants_no_motion(kind_of, kind, button):
     for motion in ("no-preference", "reduce"):
         shown = kind_of(kind, context={"reduced_motion": motion, "speed": 1})

@@ -373,7 +373,7 @@ def test_what_is_opened_grows_into_its_level_and_shrinks_to_it_again(picture):
     }""")
     for nth, place in enumerate(("1", "1.0", "1", ""), 1):
         shown.element.evaluate("(element, place) => element.state.set({ place })", place)
-        shown.page.wait_for_function("nth => grown.length === nth", arg=nth)
+        shown.ready().page.wait_for_function("nth => grown.length === nth", arg=nth)
     block, head, back, out = shown.page.evaluate("grown")
     size = shown.element.locator(".flow-picture").evaluate("e => [e.clientWidth, e.clientHeight]")
     assert block[1] == head[1] == pytest.approx([0, 0, *size], abs=0.01)
@@ -790,6 +790,7 @@ def test_without_a_mask_ribbons_come_from_later_tokens(still):
     assert shown.ready().element.locator(".cellbox.hidden").count() == 21
 
 
+@pytest.mark.thorough
 def test_a_head_that_is_played_goes_through_its_steps(picture):
     shown = picture(query={"place": "1.0"}, context={"speed": 1})
     flies = "one => document.querySelectorAll(`.${one}`).length"
@@ -1091,7 +1092,7 @@ def test_another_model_answers_and_nothing_moves(picture, width):
 DEEP = ["1", "1.0", "1.mlp", "1.mlp.3", "1.0.q.6", "1.0.6.3.0", "1.ln_1.6"]
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("size", [thorough((1280, 800)), (390, 844)])
 def test_the_stage_is_where_it_is_and_as_high_at_every_level(picture, size):
     view = dict(zip(("width", "height"), size, strict=True))
     shown = picture(context={"viewport": view, "reduced_motion": "reduce"})

@@ -54,6 +54,7 @@ def test_words_do_not_lie_over_an_mlp_on_a_phone(still_picture):
     assert met == [7, 3 * 7, 0]
 
 
+@pytest.mark.thorough
 def test_what_works_has_the_light_while_a_pass_plays(picture):
     shown = picture()
     shown.element.evaluate("""(e) => {

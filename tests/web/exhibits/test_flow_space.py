@@ -41,18 +41,20 @@ def number(shown: str) -> float:
     return float(shown.replace("−", "-"))
 
 
-def told(shown) -> list[str]:
-    """What is told at many places of the picture."""
-    box = shown.element.locator(".flow-space canvas").bounding_box()
-    found = []
-    for across in range(24):
-        for down in range(9):
-            x = box["x"] + box["width"] * (0.08 + 0.035 * across)
-            shown.page.mouse.move(x, box["y"] + box["height"] * (0.25 + 0.07 * down))
-            told = shown.element.locator(".space-told")
-            if told.get_attribute("hidden") is None:
-                found.append(told.inner_text())
-    return found
+POINT = """(canvas) => {
+  const { x, y, width, height } = canvas.getBoundingClientRect();
+  const told = canvas.parentElement.querySelector(".space-told");
+  const found = [];
+  for (let across = 0.08; across < 0.9; across += 0.035) {
+    for (let down = 0.25; down < 0.85; down += 0.07) {
+      const at = { clientX: x + width * across, clientY: y + height * down };
+      const as = { bubbles: true, pointerType: "mouse", pointerId: 1 };
+      canvas.dispatchEvent(new PointerEvent("pointermove", { ...at, ...as }));
+      if (!told.hidden) found.push(told.innerText);
+    }
+  }
+  return found;
+}"""
 
 
 def test_what_is_written_and_told_in_space_is_pythons(space, crane):
@@ -63,7 +65,7 @@ def test_what_is_written_and_told_in_space_is_pythons(space, crane):
     assert labels(shown, "block") == ["block 0", "block 1", "block 2"]
     assert labels(shown, "first") == ["ate 0.53"]
     tape = crane.trace(TEXT)
-    all_ = told(shown)
+    all_ = shown.element.locator(".flow-space canvas").evaluate(POINT)
     lanes = [match.groups() for text in all_ if (match := LANE.match(text))]
     bands = [match.groups() for text in all_ if (match := BAND.match(text))]
     wings = [match.groups() for text in all_ if (match := WING.match(text))]
@@ -138,12 +140,11 @@ def test_without_webgl_the_flat_picture_stays_and_says_why(exhibit):
 
 def test_quick_changes_leave_the_last_one(space):
     shown = space()
-    for n in range(40):
-        shown.element.evaluate(
-            "async (_, n) => (await import('/web/exhibits/state.mjs')).state.set("
-            "{ at: n % 7, space: n % 3 !== 1 })",
-            n,
-        )
+    shown.element.evaluate(
+        "async () => { const { state } = await import('/web/exhibits/state.mjs');"
+        " for (let n = 0; n < 40; n++) { state.set({ at: n % 7, space: n % 3 !== 1 });"
+        " if (n % 4) await new Promise((done) => setTimeout(done, n)); } }"
+    )
     shown.set(at=2, space=True)
     shown.element.locator(".space-label.chosen", has_text="the").wait_for()
     assert shown.element.locator(".flow-space").is_visible()

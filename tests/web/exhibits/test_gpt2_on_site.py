@@ -84,6 +84,7 @@ BOTH = """async () => {
 
 
 @pytest.mark.browser
+@pytest.mark.thorough
 def test_it_comes_from_the_site_and_gives_the_logits_of_the_whole(exhibit, made):
     shown = exhibit("heads", text=TEXT)
     spoilt = True

@@ -111,6 +111,7 @@ def test_a_run_is_begun_paused_continued_and_stopped(learn):
     assert run.element.locator(".choices").is_visible()
 
 
+@pytest.mark.thorough
 def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
     run = learn().train().seen("A story by all the rules.")
     names = run.element.locator(".plot text.floor").all_text_contents()
@@ -226,6 +227,7 @@ BESIDE: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.thorough
 def test_two_runs_differ_in_one_thing_and_are_not_stored(learn):
     run = learn()
     for key, differs in BESIDE.items():
@@ -466,6 +468,7 @@ def test_numbers_agree_and_do_not_touch(learn):
 
 
 @pytest.mark.parametrize("context", [thorough(OWN), PHONE], ids=["desk", "phone"])
+@pytest.mark.thorough
 def test_nothing_overflows_and_everything_has_a_name(learn, context):
     run = learn(context=context).train().seen("A story by all the rules.")
     run.button("pause").click()

@@ -143,6 +143,7 @@ KEPT = """async (plan) => {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_model_of_the_readers_own_is_rewarded(reward):
     shown = reward(query={"begin": "kept", "reward": "short", "group": "8"})
     shown.page.evaluate(KEPT, PLAN)  # which has learned nothing yet
@@ -165,6 +166,7 @@ def test_a_reader_who_goes_back_while_it_prepares_gets_no_run(reward):
 
 
 @pytest.mark.parametrize("context", [thorough({}), PHONE], ids=["desk", "phone"])
+@pytest.mark.thorough
 def test_the_keyboard_is_enough_and_everybody_can_read_it(reward, context):
     shown = reward(context=context, query={"group": "8"})
     shown.tab_to(".choice button")

@@ -35,7 +35,9 @@ def numbers(shown) -> dict[str, list[float]]:
     }
 
 
-@pytest.mark.parametrize("query, key, base", [(3, 1, 16), (7, 5, 16), (5, 1, 16), (1, 30, 10_000)])
+@pytest.mark.parametrize(
+    "query, key, base", [(3, 1, 16), thorough(7, 5, 16), thorough(5, 1, 16), (1, 30, 10_000)]
+)
 def test_scores_are_those_of_the_package(exhibit, query, key, base):
     shown = exhibit("rotation", query={"query": query, "key": key, "base": base}, **SETTINGS)
     found = numbers(shown)
