@@ -53,15 +53,17 @@ function once(what, load) {
  * @returns {Promise<Files>}
  */
 export function bundle(name) {
-  const files = /** @type {any} */ ((globalThis).gpt2Files ??= {});
+  const all = /** @type {any} */ (globalThis);
+  const files = (all.gpt2Files ??= {});
   const path = `files/${name}.js`;
   const begin = `.${name} = `;
   return once(begin, async () => {
-    if (!files[name] && globalThis.location?.protocol.startsWith("http")) {
-      const answer = await fetch(beside(path)).catch(() => null);
-      const text = answer?.ok ? await answer.text() : "";
-      const json = text.slice(text.indexOf(begin) + begin.length, text.lastIndexOf(";"));
-      if (text.includes(begin)) files[name] = JSON.parse(json);
+    if (!files[name] && HERE.startsWith("http")) {
+      const text = await fetch(beside(path))
+        .then((answer) => answer.text())
+        .catch(() => "");
+      const [, json] = text.split(begin);
+      if (json) files[name] = JSON.parse(json.slice(0, -2));
     }
     return script(path, () => files[name]);
   });
