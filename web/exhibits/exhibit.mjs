@@ -9,6 +9,7 @@ import { model } from "./page_model.mjs";
 import { bookButton, checkFamily, choices, inWords } from "./model_choice.mjs";
 import { state } from "./state.mjs";
 import { remarkOn, whoAnswers } from "./crane_world.mjs";
+import { nextTask } from "../tasks.mjs";
 
 /** @import { State } from "./state.mjs" */
 /** @import { Table } from "./as_table.mjs" */
@@ -129,6 +130,7 @@ export class Exhibit extends HTMLElement {
       this.model.listeners.delete(other);
       this.awake = false;
     };
+    await nextTask(); // what it answers is work of its own
     await this.update();
   }
 

@@ -1,7 +1,7 @@
 // Where the picture is drawn, and what moves in it: the veil that a pass lifts on its way, words that
 // change, and the beads that run along the ribbons.
 
-import { nothing, render, svg } from "lit/html.js";
+import { noChange, nothing, render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
 import { CHOOSE, flip, move, still } from "../exhibits/motion.mjs";
 import { nextTask } from "../tasks.mjs";
@@ -103,24 +103,26 @@ export class Stage {
     element.append(this.old);
   }
 
-  /**
-   * Draw what is not to be seen yet, some parts in each task: all at once would hold up the page.
-   * @param {Scene} scene
-   */
+  /** Draw what is not to be seen yet, a part in each task: all at once would hold up the page.
+   * @param {Scene} scene */
   async unfold({ body }) {
-    for (let end = 1; end < body.values.length; end++) {
-      if (body.values[end - 1] === nothing) continue;
+    for (let n = 0; n < body.values.length; n++) {
+      if (body.values[n] === nothing) continue;
       await nextTask();
-      const values = body.values.map((value, i) => (i < end ? value : nothing));
-      this.render({ ...body, values });
+      this.render(body, n);
       this.scene.getBoundingClientRect(); // styles and layout belong to this task
     }
     await nextTask();
   }
 
-  /** @param {Scene["body"]} body */
-  render(body) {
-    render(svg`${body}`, /** @type {any} */ (this.scene));
+  /** A part may be a function that makes it when it is first drawn. @param {Scene["body"]} body
+   * @param {number} [only]  the part that is drawn: those before it are there, the others wait */
+  render(body, only) {
+    const values = body.values.map((value, i) => {
+      if (only !== undefined && i !== only) return i < only ? noChange : nothing;
+      return (body.values[i] = typeof value === "function" ? value() : value);
+    });
+    render(svg`${{ ...body, values }}`, /** @type {any} */ (this.scene));
   }
 
   /**

@@ -79,24 +79,25 @@ export function whole(view) {
     (t === at ? 1.6 : 0.9) * Math.log2(1 + (pass.lengths?.[s][t] ?? USUAL));
   /** Of a part of a lane, what is seen of its depth. @param {import("./layout.mjs").Box} box */
   const face = (box) => facesOf(box, layout.plank)[wide ? 0 : 1];
-  const stream = lanes.map((t, lane) => {
-    const isFolded = Boolean(first) && !lane;
-    return stages.map((s) => {
-      const box = layout.bar(stageFrom(s), ending(s), lane, thickOf(s, t));
-      const passes = gaps && other ? [pass, other] : [pass];
-      const lid = svg`<path class="lid" style=${`${colour(isFolded ? null : pass.lens[s][t], pass)};--d:${s}`} d=${face(box)}></path>`;
-      return [
-        lid,
-        ...passes.map((one, half) => {
-          const { x, y, width: w, height: h } = gaps ? halfOf(box, half, wide) : box;
-          const said = isFolded ? null : one.lens[s][t];
-          const style = gaps ? apart(said, one, gaps.lane(s, t)) : colour(said, pass);
-          return svg`<rect class="stream" style=${`${style};--d:${s}`} x=${x} y=${y} width=${Math.max(0, w)}
+  const stream = () =>
+    lanes.map((t, lane) => {
+      const isFolded = Boolean(first) && !lane;
+      return stages.map((s) => {
+        const box = layout.bar(stageFrom(s), ending(s), lane, thickOf(s, t));
+        const passes = gaps && other ? [pass, other] : [pass];
+        const lid = svg`<path class="lid" style=${`${colour(isFolded ? null : pass.lens[s][t], pass)};--d:${s}`} d=${face(box)}></path>`;
+        return [
+          lid,
+          ...passes.map((one, half) => {
+            const { x, y, width: w, height: h } = gaps ? halfOf(box, half, wide) : box;
+            const said = isFolded ? null : one.lens[s][t];
+            const style = gaps ? apart(said, one, gaps.lane(s, t)) : colour(said, pass);
+            return svg`<rect class="stream" style=${`${style};--d:${s}`} x=${x} y=${y} width=${Math.max(0, w)}
           height=${Math.max(0, h)}><title>${told(one.tokens[t], s, said)}</title></rect>`;
-        }),
-      ];
+          }),
+        ];
+      });
     });
-  });
   const { defs, shades, slices } = depthOf(layout, { nHead, at, begins, thickOf });
 
   const ribbons = ribbonsOf(view, layout, [
@@ -143,20 +144,21 @@ export function whole(view) {
     patch
       ? lanes.map((_, lane) => plus(lane, 2 * block + 2))
       : [2 * block + 1, 2 * block + 2].map((stage) => plus(chosen, stage));
-  const parts = Array.from({ length: nLayer }, (_, block) => {
-    if (folded) return [many?.platesOf(view, layout, block, plates(block)), foldedPlus(block)];
-    return lanes.map((t, lane) => [
-      plus(lane, 2 * block + 1),
-      swelling(layout, block, lane, lit && !(first && !lane) ? lit[block][t] : null, {
-        many: pass.units,
-        chosen: lane === chosen,
-        open: () => pass.only || (pick(t), go({ block, mlp: true })),
-        thick: thickOf(2 * block + 1, t),
-        style: lane === chosen ? colour(lens[2 * block + 1][t], pass) : "",
-      }),
-      plus(lane, 2 * block + 2),
-    ]);
-  });
+  const parts = () =>
+    Array.from({ length: nLayer }, (_, block) => {
+      if (folded) return [many?.platesOf(view, layout, block, plates(block)), foldedPlus(block)];
+      return lanes.map((t, lane) => [
+        plus(lane, 2 * block + 1),
+        swelling(layout, block, lane, lit && !(first && !lane) ? lit[block][t] : null, {
+          many: pass.units,
+          chosen: lane === chosen,
+          open: () => pass.only || (pick(t), go({ block, mlp: true })),
+          thick: thickOf(2 * block + 1, t),
+          style: lane === chosen ? colour(lens[2 * block + 1][t], pass) : "",
+        }),
+        plus(lane, 2 * block + 2),
+      ]);
+    });
 
   const stops = Array.from({ length: 2 * nLayer }, (_, s) => stageFrom(s + 1));
   const rings = many?.ringsOf(layout, stops, chosen);
@@ -177,38 +179,45 @@ export function whole(view) {
     })}</g>`;
   const gifts = patch ? lanes.map((_, lane) => plus(lane, 0)) : nothing;
 
-  const heads = Array.from({ length: nLayer }, (_, block) => {
-    if (folded) return many?.marksOf(view, layout, block);
-    const { x, y, width: w } = layout.zone(block + 1);
-    const mlp = layout.along(block + 1.735);
-    const named = w > NAMED; // there is room for the name of attention
-    const label = wide
-      ? svg`${named ? svg`<text class="part" x=${x + 8} y=${y + 20}>attention</text>` : nothing}
+  const heads = () =>
+    Array.from({ length: nLayer }, (_, block) => {
+      if (folded) return many?.marksOf(view, layout, block);
+      const { x, y, width: w } = layout.zone(block + 1);
+      const mlp = layout.along(block + 1.735);
+      const named = w > NAMED; // there is room for the name of attention
+      const label = wide
+        ? svg`${named ? svg`<text class="part" x=${x + 8} y=${y + 20}>attention</text>` : nothing}
           <text class="part" x=${mlp} y=${y + 20} text-anchor="middle">MLP</text>`
-      : nothing;
-    const pills = pillsOf(view, block, { x: x + (wide ? (named ? 74 : 6) : 0), y: y + 6, wide, w });
-    return [label, pills];
-  });
+        : nothing;
+      const pills = pillsOf(view, block, {
+        x: x + (wide ? (named ? 74 : 6) : 0),
+        y: y + 6,
+        wide,
+        w,
+      });
+      return [label, pills];
+    });
 
   const begin = lanes.map((t, lane) => tokenBox(view, layout, t, lane, lane === chosen));
   const bars = barsOf(view, layout, append);
   const room = wide && layout.ends[0] > 170 && Number(lens[0][at]?.name.length) < 9; // beside the first word
   const wordAt = (/** @type {number} */ s) => (s ? stageFrom(s) : 0.88);
-  const words = stages.map((s) => {
-    const said = lens[s][at];
-    if (!said || (folded && s % 2)) return nothing;
-    const depth = wordAt(s);
-    const [x, y] = layout.point(depth, layout.lanes - 1, across / 2 + 12);
-    const place = wide
-      ? { x: x + 11, y }
-      : { x: layout.over(chosen) - 11, y: layout.along(depth) + (folded && s ? -11 : 1) };
-    const names = [said.name, other?.lens[s][at]?.name ?? said.name].map(bare);
-    const all = [...new Set(names)].join(" / ");
-    const left = s ? layout.along(wordAt(s - (folded ? 2 : 1))) : room ? 96 : 0; // of the word before it
-    const size = sized(all, place.x - left - 18, 17);
-    return svg`<text class="word s${s}" style=${`${colour(said, pass, 0.25)};${size}`} x=${place.x} y=${place.y}
+  const words = () =>
+    stages.map((s) => {
+      const said = lens[s][at];
+      if (!said || (folded && s % 2)) return nothing;
+      const depth = wordAt(s);
+      const [x, y] = layout.point(depth, layout.lanes - 1, across / 2 + 12);
+      const place = wide
+        ? { x: x + 11, y }
+        : { x: layout.over(chosen) - 11, y: layout.along(depth) + (folded && s ? -11 : 1) };
+      const names = [said.name, other?.lens[s][at]?.name ?? said.name].map(bare);
+      const all = [...new Set(names)].join(" / ");
+      const left = s ? layout.along(wordAt(s - (folded ? 2 : 1))) : room ? 96 : 0; // of the word before it
+      const size = sized(all, place.x - left - 18, 17);
+      return svg`<text class="word s${s}" style=${`${colour(said, pass, 0.25)};${size}`} x=${place.x} y=${place.y}
       text-anchor="end">${all}</text>`;
-  });
+    });
 
   const here = room
     ? svg`<text class="part" x="4" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it ended here:" : `at ${quoted(pass.tokens[at])}:`}</text>`
@@ -219,7 +228,7 @@ export function whole(view) {
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}${many?.scaleOf(view, layout, drawn)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${many?.othersOf(view, layout)}${ribbonsIn(0, half)}${ribbonsIn(half, nLayer)}</g>${rings}${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${view.byHand?.(layout)}${bricks(weights)}${pass.only ? nothing : faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}${many?.scaleOf(view, layout, drawn)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${many?.othersOf(view, layout)}${() => ribbonsIn(0, half)}${() => ribbonsIn(half, nLayer)}</g>${rings}${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${view.byHand?.(layout)}${() => bricks(weights)}${pass.only ? nothing : () => faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
