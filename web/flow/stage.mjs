@@ -115,12 +115,12 @@ export class Stage {
     await nextTask();
   }
 
-  /** A part may be a function that makes it when it is first drawn. @param {Scene["body"]} body
+  /** A part may be given as `{make}`, and is made when it is first drawn. @param {Scene["body"]} body
    * @param {number} [only]  the part that is drawn: those before it are there, the others wait */
   render(body, only) {
-    const values = body.values.map((value, i) => {
+    const values = body.values.map((/** @type {any} */ value, i) => {
       if (only !== undefined && i !== only) return i < only ? noChange : nothing;
-      return (body.values[i] = typeof value === "function" ? value() : value);
+      return (body.values[i] = value?.make ? value.make() : value);
     });
     render(svg`${{ ...body, values }}`, /** @type {any} */ (this.scene));
   }

@@ -228,7 +228,7 @@ export function whole(view) {
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${stream}${slices}${many?.scaleOf(view, layout, drawn)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${many?.othersOf(view, layout)}${() => ribbonsIn(0, half)}${() => ribbonsIn(half, nLayer)}</g>${rings}${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${view.byHand?.(layout)}${() => bricks(weights)}${pass.only ? nothing : () => faint(weights.tiles, view.boxes ?? [])}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${glow}${shades}${{ make: stream }}${slices}${many?.scaleOf(view, layout, drawn)}${many?.sinkLines(view, layout, chosen)}<g class="ribbons">${many?.othersOf(view, layout)}${{ make: () => ribbonsIn(0, half) }}${{ make: () => ribbonsIn(half, nLayer) }}</g>${rings}${{ make: parts }}${gifts}${zones.map(({ title }) => title)}${{ make: heads }}${begin}${here}${{ make: words }}${bars}${view.byHand?.(layout)}${{ make: () => bricks(weights) }}${pass.only ? nothing : { make: () => faint(weights.tiles, view.boxes ?? []) }}${view.weights?.(weights.tiles, view)}${many?.notesOf(view, layout, { ...weights, sizes: drawn })}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
