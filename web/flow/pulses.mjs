@@ -79,7 +79,7 @@ export class Pulses {
       await nextTask();
       if (this.beads !== beads || this.moves.length) return;
       moves.push(
-        ...beads.slice(moves.length, moves.length + TOGETHER).map((one) => this.make(one)),
+        ...beads.slice(moves.length, moves.length + TOGETHER).map((one) => this.bead(one)),
       );
     }
     this.put(moves);
@@ -93,8 +93,8 @@ export class Pulses {
     this.element.append(.../** @type {Element[]} */ (ones));
   }
 
-  /** @param {Bead} bead */
-  make({ from, to, where, strength }) {
+  /** What moves one along its way. @param {Bead} bead */
+  bead({ from, to, where, strength }) {
     const { all } = this;
     const one = make("i", { style: `opacity:0;--strength:${strength}` });
     const way = Array.from({ length: FRAMES + 1 }, (_, i) => {
@@ -138,7 +138,7 @@ export class Pulses {
     const seen = this.beads.map(({ from, to }, i) => goes[i] || (from < depth && depth < to));
     if (!this.moves.length && seen.some(Boolean)) {
       if (rests) return this.wait();
-      this.put(this.beads.map((one) => this.make(one)));
+      this.put(this.beads.map((one) => this.bead(one)));
     }
     const speed = rests ? this.pace : (leg?.speed ?? 0);
     this.moves.forEach((move, i) => {
