@@ -55,7 +55,7 @@ svg {{ --bird: #4fb3ba; --machine: #dcae3c; }}
 g:target~:is(.cubes, .more-bits) use {{ filter: brightness(1.35); }}
 .way {{ fill: none; stroke: #a3b1be; stroke-width: 1.5; }}
 .back {{ fill: #ffb45e; stroke: #1d1206; stroke-width: .6; }}
-[id^=map] {{ image-rendering: pixelated; }} .grid {{ fill: none; stroke: #18212a; }}
+[id^=map], .cells {{ image-rendering: pixelated; }} .grid {{ fill: none; stroke: #18212a; }}
 .k {{ fill: #ee8f55; }} .v {{ fill: #43b892; }}
 .mark {{ fill: none; stroke: #7fe0b8; stroke-width: 4; }}
 .bug {{ fill: none; stroke: #ff8fa0; stroke-width: 1.8; }}
@@ -112,7 +112,7 @@ def _layer(name: str) -> str:
 
 
 def _defs(stored: dict[str, Any]) -> str:
-    """The glass, pictures of weights, and each stage of a lane, which all lanes use."""
+    """The glass, the light of ribbons, and pictures of weights."""
     made = [
         '<linearGradient id="glass" x2="0" y2="1"><stop stop-color="#26313b"/>'
         '<stop offset="1" stop-color="#10171f"/></linearGradient>'
@@ -121,13 +121,6 @@ def _defs(stored: dict[str, Any]) -> str:
         ends = (f'<stop offset="{at}" stop-color="{hue}" stop-opacity="0"/>' for at in (0, 1))
         middle = f'<stop offset=".4" stop-color="{hue}"/>'
         made.append(f'<linearGradient id="h{n}">{middle.join(ends)}</linearGradient>')
-    for n, (x, end) in enumerate(_stages()):
-        for wide, thick in (("", THICK), ("w", THICK + 1.5)):
-            lid = f"M{x:.1f} 0l{SLANT}-{RISE}H{end + SLANT:.1f}L{end:.1f} 0z"
-            front = f"M{x:.1f} 0H{end:.1f}v{thick}H{x:.1f}z"
-            made.append(
-                f'<g id="lane{n}{wide}"><path class="lid" d="{lid}"/><path d="{front}"/></g>'
-            )
     pictures = [(f"cells{n}", box) for n, box in enumerate(one_pass.boxes())]
     pictures += [
         (f"map{n}", _map(n, head, stored)) for n, head in enumerate(stored["attention"][1])
@@ -179,12 +172,20 @@ def _before(stored: dict[str, Any], ys: list[float]) -> Iterator[tuple[str, str]
         own = " own" if y == ys[-1] else ""
         yield "tokens", _rect(f"box{own}", x, y - 3, letter * len(token), 6, ' rx="2"')
     left, right = along(0.53), along(0.8)
-    width = (right - left) / one_pass.FIRST
     for y, vector in zip(ys, stored["vectors"], strict=True):
-        for n, value in enumerate(vector):
-            colour = "#8fb0d8" if value > 0 else "#dcae3c"
-            look = f' fill="{colour}" opacity="{min(1, 0.2 + 1.6 * abs(value)):.2f}"'
-            yield "vectors", _rect("", left + n * width, y - 3, width - 0.6, 6, look)
+        row = Image.new("RGBA", (one_pass.FIRST, 1))
+        row.putdata([_colour(value) for value in vector])
+        yield (
+            "vectors",
+            f'<image class="cells" href="{_png(row)}" x="{left:.1f}" y="{y - 3:.1f}" '
+            f'width="{right - left:.1f}" height="6" preserveAspectRatio="none"/>',
+        )
+
+
+def _colour(value: float) -> tuple[int, int, int, int]:
+    """Of a number in a vector: its sign, and as opacity its size."""
+    opacity = round(255 * min(1, 0.2 + 1.6 * abs(value)))
+    return (0x8F, 0xB0, 0xD8, opacity) if value > 0 else (0xDC, 0xAE, 0x3C, opacity)
 
 
 def _cubes() -> Iterator[tuple[str, str]]:
@@ -215,14 +216,17 @@ def coloured(bird: float, machine: float) -> str:
 
 
 def _lanes(stored: dict[str, Any], ys: list[float]) -> Iterator[tuple[str, str]]:
-    for lane, y in enumerate(ys):
-        own = y == ys[-1]
-        for n, said in enumerate(stored["lens"]):
+    for lane, middle in enumerate(ys):
+        own, y = middle == ys[-1], middle - 1
+        name, thick = ("lane-own", THICK + 1.5) if own else ("lanes", THICK)
+        for n, ((x, end), said) in enumerate(zip(_stages(), stored["lens"], strict=True)):
             _, _, bird, machine, _ = said[lane]
+            lid = f"M{x:.1f} {y:.1f}l{SLANT}-{RISE}H{end + SLANT:.1f}L{end:.1f} {y:.1f}z"
+            front = f"M{x:.1f} {y:.1f}H{end:.1f}v{thick}H{x:.1f}z"
             yield (
-                f"{'lane-own' if own else 'lanes'} stage{n}",
-                f'<use class="lane" href="#lane{n}{"w" if own else ""}" y="{y - 1:.1f}" '
-                f'style="{coloured(bird, machine)}"/>',
+                f"{name} stage{n}",
+                f'<g class="lane" style="{coloured(bird, machine)}">'
+                f'<path class="lid" d="{lid}"/><path d="{front}"/></g>',
             )
 
 
@@ -269,9 +273,11 @@ def _mlp(block: int, stored: dict[str, Any], ys: list[float]) -> Iterator[tuple[
             f'<image href="{_units(lit, stored["units"])}" width="{COLUMNS}" height="{rows}" '
             f'transform="matrix({cell} {x + far:.1f} {y - high:.1f})"/>',
         )
-        for depth in WRITTEN:
-            large = 3 if y == ys[-1] else 1.8
-            yield f"plus{block}", _ring("plus", block + 1 + depth, y, large)
+    sizes = [3 if y == ys[-1] else 1.8 for y in ys]
+    rings = "".join(
+        _ring(block + 1 + depth, y, r) for depth in WRITTEN for y, r in zip(ys, sizes, strict=True)
+    )
+    yield f"plus{block}", f'<path class="plus" d="{rings}"/>'
 
 
 def _units(lit: Iterable[int], units: int) -> str:
@@ -284,7 +290,9 @@ def _units(lit: Iterable[int], units: int) -> str:
 
 
 def _norm(depth: float, ys: list[float]) -> str:
-    return "".join(_rect("bead", along(depth) - 2.5, y - 3.6, 5, 7.2, ' rx="2.5"') for y in ys)
+    x = along(depth) - 2.5
+    beads = "".join(f"M{x:.1f} {y - 1.1:.1f}a2.5 2.5 0 0 1 5 0v2.2a2.5 2.5 0 0 1-5 0z" for y in ys)
+    return f'<path class="bead" d="{beads}"/>'
 
 
 def _next(stored: dict[str, Any], ys: list[float]) -> Iterator[tuple[str, str]]:
@@ -320,10 +328,13 @@ def _more(stored: dict[str, Any], ys: list[float]) -> Iterator[tuple[str, str]]:
     for head in range(len(HUES)):
         yield "more-heads", _grid(head, along(2.07 + 0.235 * head), 46, len(ys))
     yield "more-mask", _grid(0, along(2.1), 88, len(ys))
-    for block in range(BLOCKS):
-        for y in ys[:-1]:
-            x = along(block + 1.1)
-            yield "more-kept", _rect("k", x, y - 3.5, 8, 6) + _rect("v", x + 9, y - 3.5, 8, 6)
+    for part, shift in (("k", 0), ("v", 9)):
+        kept = "".join(
+            f"M{along(block + 1.1) + shift:.1f} {y - 3.5:.1f}h8v6h-8z"
+            for block in range(BLOCKS)
+            for y in ys[:-1]
+        )
+        yield "more-kept", f'<path class="{part}" d="{kept}"/>'
     for block, deep in enumerate((32, 8, 4)):  # bits of each weight
         yield "more-bits", _cube(along(block + 1.08), 180, block, deep * 0.8)
     x = along(BLOCKS + 1.8)
@@ -331,8 +342,8 @@ def _more(stored: dict[str, Any], ys: list[float]) -> Iterator[tuple[str, str]]:
     # Where wrong lines of the museum stand: positions, masks and scores, norms, sums, logits.
     spots = [(0.66, 2), (1.05, 0), (1.28, 3), (1.96, 5), (2.28, 1), (2.56, 6), (2.72, 3)]
     spots += [(3.28, 4), (3.5, 2), (BLOCKS + 1.4, 1)]
-    for depth, lane in spots:
-        yield "more-bugs", _ring("bug", depth, ys[lane], 5)
+    rings = "".join(_ring(depth, ys[lane], 5) for depth, lane in spots)
+    yield "more-bugs", f'<path class="bug" d="{rings}"/>'
 
 
 def _map(nth: int, head: list[int], stored: dict[str, Any]) -> str:
@@ -371,8 +382,9 @@ def _curve(x0: float, y0: float, x1: float, y1: float) -> str:
     return f"M{x0:.0f} {y0:.0f}C{middle:.0f} {y0:.0f} {middle:.0f} {y1:.0f} {x1:.0f} {y1:.0f}"
 
 
-def _ring(kind: str, depth: float, y: float, r: float) -> str:
-    return f'<circle class="{kind}" cx="{along(depth):.1f}" cy="{y:.1f}" r="{r}"/>'
+def _ring(depth: float, y: float, r: float) -> str:
+    half = f"a{r} {r} 0 1 0"
+    return f"M{along(depth) - r:.1f} {y:.1f}{half} {2 * r} 0{half}-{2 * r} 0z"
 
 
 def _rect(kind: str, x: float, y: float, width: float, height: float, more: str = "") -> str:

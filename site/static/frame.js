@@ -64,7 +64,8 @@
     { once: true },
   );
 
-  // What answers comes with scripts of its own, when a reader gets near it or a link asks for it.
+  // What answers comes with scripts of its own, when it is in view or a link asks for it; what is only
+  // near, when all sections are laid out (layout.html): first of all a page is there to be read.
   const live = [...document.querySelectorAll(".g2-live")];
   const asked = new Set();
   /** @param {Element} exhibit */
@@ -74,17 +75,21 @@
     load(...scripts.filter((name) => !asked.has(name)));
     for (const name of scripts) asked.add(name);
   }
-  const near = new IntersectionObserver(
-    (entries) => {
-      for (const { isIntersecting, target } of entries) if (isIntersecting) wake(target);
-    },
-    { rootMargin: "50% 0px" },
-  );
-  const linked = location.search || /^#gpt2-/.test(location.hash);
-  for (const exhibit of live) {
-    if (linked) wake(exhibit);
-    else near.observe(exhibit);
+  /** @param {string} rootMargin */
+  function watch(rootMargin) {
+    const seen = new IntersectionObserver(
+      (entries) => {
+        for (const { isIntersecting, target } of entries) if (isIntersecting) wake(target);
+      },
+      { rootMargin },
+    );
+    for (const exhibit of live) seen.observe(exhibit);
   }
+  watch("0px");
+  const prepare = () => watch("50% 0px");
+  if (root.dataset.below === undefined) prepare();
+  else new MutationObserver(prepare).observe(root, { attributeFilter: ["data-below"] });
+  if (location.search || /^#gpt2-/.test(location.hash)) live.forEach(wake);
 
   // Pages that were opened open again without a network (web/offline.mjs). When the store begins, or
   // begins anew, what this page has loaded already is stored, too, and what its picture of the whole

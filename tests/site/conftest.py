@@ -108,13 +108,14 @@ def soup(site: Path) -> Callable[[str], BeautifulSoup]:
 
 @pytest.fixture(scope="session", autouse=True)
 def pages_that_answer() -> Iterator[None]:
-    """Navigation ends when a page's scripts have run: they come after its first paint."""
+    """Navigation ends when the scripts have run, after the first paint; then the mouse moves."""
 
     def and_wait(navigate: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(navigate)
         def arrive(page: Page, *args: Any, **settings: Any) -> Any:
             answer = navigate(page, *args, **settings)
             until(page, ANSWERS)
+            page.mouse.move(1, 1)
             return answer
 
         return arrive

@@ -50,16 +50,25 @@ def test_it_is_drawn_from_the_models_numbers():
         if bird + machine:
             assert side == pytest.approx(100 * bird / (bird + machine), abs=0.6)
     assert sides[2] < 50 < sides[3]  # block 1 turns the crane
-    assert len(drawn.select(".plus")) == 2 * 3 * 7
+    assert sum(ring["d"].count("M") for ring in drawn.select(".plus")) == 2 * 3 * 7
+    rows = [alphas(image["href"]) for image in drawn.select(".cells")]
+    sizes = [[abs(value) for value in vector] for vector in stored["vectors"]]
+    for row, vector in zip(rows, sizes, strict=True):
+        assert row == pytest.approx([255 * min(1, 0.2 + 1.6 * size) for size in vector], abs=0.51)
     lit = [len(units) for block in stored["lit"] for units in block]
     plates = drawn.select("[class*=mlp] > image")
     assert [white(plate["href"]) for plate in plates] == lit
 
 
+def alphas(address: str) -> list[int]:
+    """How opaque each pixel of a picture in an address is, of 255."""
+    image = Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2])))
+    return list(image.convert("RGBA").getchannel("A").tobytes())
+
+
 def white(address: str) -> int:
     """How many pixels of a picture in an address are seen."""
-    image = Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))).convert("RGBA")
-    return sum(alpha > 0 for alpha in image.getchannel("A").tobytes())
+    return sum(alpha > 0 for alpha in alphas(address))
 
 
 def test_it_stands_above_the_title_of_each_page_of_a_chapter(soup, told):

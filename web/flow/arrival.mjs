@@ -3,6 +3,7 @@
 
 import { bare, fixed } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
+import { fling } from "./fling.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
 /** @import { Player } from "./player.mjs" */
@@ -49,7 +50,7 @@ export function arrive(player, { passes: [one, other], field, begin, lines, warm
       return; // without storage it would play on every page
     }
     if (!free()) return;
-    if (await player.play(turned ? TURNED : QUICK, true)) await stage.fling();
+    if (await player.play(turned ? TURNED : QUICK, true)) await fling(stage);
     warm();
     await wait(REST);
     const here = () => stage.element.isConnected; // no other model has come

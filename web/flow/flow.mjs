@@ -239,7 +239,7 @@ export function flow(page) {
     const unseen = element.hasAttribute("data-new");
     if (unseen) await nextTask();
     const made = compose();
-    if (made && unseen) await stage.unfold(made.scene);
+    if (made && unseen) await stage.unfold(made.scene, made.width);
     if (latest()) draw(made);
   };
 

@@ -3,7 +3,7 @@
 
 import { noChange, nothing, render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
-import { CHOOSE, flip, move, still } from "../exhibits/motion.mjs";
+import { CHOOSE, flip, move } from "../exhibits/motion.mjs";
 import { nextTask } from "../tasks.mjs";
 import { Layout } from "./layout.mjs";
 import { Pulses } from "./pulses.mjs";
@@ -11,8 +11,6 @@ import { Pulses } from "./pulses.mjs";
 /** @import { Scene } from "./scenes.mjs" */
 /** @import { Box } from "./layout.mjs" */
 
-const FLIGHT = 500; // milliseconds of a token on its way to the text
-const LOOP = 1100; // along the loop
 const TURN = 600; // milliseconds of a word that changes
 const SEEN = 3000; // and of its token's frame
 const WORDS = ".token .name, .word, .next .name, .next .p";
@@ -104,8 +102,10 @@ export class Stage {
   }
 
   /** Draw what is not to be seen yet, a part in each task: all at once would hold up the page.
-   * @param {Scene} scene */
-  async unfold({ body }) {
+   * @param {Scene} scene @param {number} width  px */
+  async unfold(scene, width) {
+    const { body } = scene;
+    this.fit(scene, width);
     for (let n = 0; n < body.values.length; n++) {
       if (body.values[n] === nothing) continue;
       await nextTask();
@@ -113,6 +113,20 @@ export class Stage {
       this.scene.getBoundingClientRect(); // styles and layout belong to this task
     }
     await nextTask();
+  }
+
+  /** @param {Scene} scene @param {number} width  px */
+  fit(scene, width) {
+    const height = Math.max(scene.height, this.least);
+    const box = `0 0 ${width} ${height}`;
+    for (const one of [this.svg, this.ahead]) {
+      if (one.getAttribute("viewBox") === box) continue; // else all that it shows is laid out anew
+      one.setAttribute("viewBox", box);
+      one.style.height = `${height}px`;
+    }
+    this.element.classList.remove("bare");
+    this.element.classList.toggle("turned", Boolean(scene.vertical));
+    this.veil.style.bottom = scene.below ? `${scene.below}px` : "";
   }
 
   /** A part may be given as `{make}`, and is made when it is first drawn. @param {Scene["body"]} body
@@ -133,16 +147,9 @@ export class Stage {
    */
   set(scene, width, { inside = null, around = null } = {}) {
     const old = inside || around ? /** @type {SVGGElement} */ (this.scene.cloneNode(true)) : null;
-    const height = Math.max(scene.height, this.least);
-    for (const one of [this.svg, this.ahead]) {
-      one.setAttribute("viewBox", `0 0 ${width} ${height}`);
-      one.style.height = `${height}px`;
-    }
     this.old?.remove();
     this.element.style.minHeight = "";
-    this.element.classList.remove("bare");
-    this.element.classList.toggle("turned", Boolean(scene.vertical));
-    this.veil.style.bottom = scene.below ? `${scene.below}px` : "";
+    this.fit(scene, width);
     const before = this.shown;
     this.width = width;
     this.shown = scene;
@@ -257,43 +264,5 @@ export class Stage {
     for (const bar of this.scene.querySelectorAll(".bar")) {
       move(bar, [{ scale: "0 1" }, { scale: "1 1" }], { duration: CHOOSE });
     }
-  }
-
-  /**
-   * The chosen token, or the likeliest, flies from its bar to the text.
-   * @param {number} [id]
-   */
-  async fling(id) {
-    const of = id === undefined ? ".next" : `[data-id="${id}"]`;
-    const bar = this.scene.querySelector(`${of} .name`);
-    const lanes = [...this.scene.querySelectorAll(".token")];
-    const last = lanes.at(-1);
-    if (!bar || !last || still() || this.space) return; // in space it is seen from elsewhere
-    const [from, to] = [bar, last].map((one) => one.getBoundingClientRect());
-    const origin = this.element.getBoundingClientRect();
-    const name = make("b", { class: "flow-flying" }, bar.textContent ?? "");
-    this.element.append(name);
-    const [x, y] = [from.left - origin.left, from.top - origin.top];
-    const turned = this.element.classList.contains("turned");
-    const end = turned
-      ? [to.left, to.top]
-      : [to.left + 8, Math.min(to.bottom + 10, origin.bottom - 20)];
-    const [dx, dy] = [end[0] - origin.left - x, end[1] - origin.top - y];
-    Object.assign(name.style, { left: `${x}px`, top: `${y}px` });
-    const loop = this.scene.querySelector(".loop path");
-    const low = loop ? loop.getBoundingClientRect().bottom - from.top - 16 : -10;
-    const by = (/** @type {number} */ x, /** @type {number} */ y) => `translate(${x}px, ${y}px)`;
-    const way = [
-      { transform: "none", easing: "ease-out" },
-      { transform: by(0, low), offset: 0.25, easing: "ease-in-out" },
-      ...(loop ? [{ transform: by(dx, low), offset: 0.8 }] : []),
-      { transform: by(dx, dy) },
-    ];
-    const pen = { stroke: "var(--g2-accent)", strokeWidth: 2.5, strokeDasharray: "1" };
-    const drawn = [1, 0].map((left) => ({ ...pen, strokeDashoffset: left }));
-    const duration = loop ? LOOP : FLIGHT;
-    loop?.animate(drawn, { duration, easing: "ease-out" });
-    await name.animate(way, duration).finished.catch(() => {});
-    name.remove();
   }
 }

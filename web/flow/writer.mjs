@@ -2,6 +2,7 @@
 // can go another way.
 
 import { fixed, make } from "../exhibits/dom.mjs";
+import { fling } from "./fling.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { State } from "../exhibits/state.mjs" */
@@ -107,7 +108,7 @@ export class Writer {
       return;
     }
     const text = this.state.get("text");
-    await this.stage.fling(id);
+    await fling(this.stage, id);
     if (text !== this.state.get("text")) return; // the token was not for this one
     this.written = text + more;
     this.state.set({ text: this.written, at: -1, place: "", station: -1 });
