@@ -4,6 +4,7 @@
 "use strict";
 
 {
+  const REST = 3000; // milliseconds without a sign of the reader
   const root = document.documentElement;
   const statics = new URL(".", /** @type {HTMLScriptElement} */ (document.currentScript).src);
   // Scripts that not every page needs, one after the other.
@@ -65,7 +66,7 @@
   );
 
   // What answers comes with scripts of its own, when it is in view or a link asks for it; what is only
-  // near, when all sections are laid out (layout.html): first of all a page is there to be read.
+  // near, when the reader moves or has been here for a while: first of all a page is there to be read.
   const live = [...document.querySelectorAll(".g2-live")];
   const asked = new Set();
   /** @param {Element} exhibit */
@@ -86,9 +87,17 @@
     for (const exhibit of live) seen.observe(exhibit);
   }
   watch("0px");
-  const prepare = () => watch("50% 0px");
-  if (root.dataset.below === undefined) prepare();
-  else new MutationObserver(prepare).observe(root, { attributeFilter: ["data-below"] });
+  const moved = new AbortController();
+  const { signal } = moved;
+  function prepare() {
+    if (signal.aborted) return;
+    moved.abort();
+    watch("50% 0px");
+  }
+  for (const sign of ["scroll", "pointermove", "pointerdown", "keydown"]) {
+    addEventListener(sign, prepare, { signal, passive: true });
+  }
+  setTimeout(prepare, REST);
   if (location.search || /^#gpt2-/.test(location.hash)) live.forEach(wake);
 
   // Pages that were opened open again without a network (web/offline.mjs). When the store begins, or
