@@ -67,6 +67,7 @@ def as_it_was():
     torch.set_float32_matmul_precision(before)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=marks(n)) for n in SCRIPTS],

@@ -53,6 +53,7 @@ def test_a_leak_has_a_loss_below_the_floor_and_few_distinct_sentences(name):
     assert case(name).distinct < 12
 
 
+@pytest.mark.thorough
 def test_no_mask_and_finite_mask_attend_to_later_tokens():
     for name in ("no mask", "finite mask"):
         assert case(name).weights.triu(1).sum(dim=-1).max() > 0.7

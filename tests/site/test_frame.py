@@ -155,6 +155,7 @@ def test_above_the_first_section_none_is_marked(heads):
     expect(marked).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_neighbour_is_named_in_one_line_with_its_number(opened):
     page = opened(f"notebooks/practice/{find('embeddings').name}.html")
     number = page.locator(".onward .next .section-number")

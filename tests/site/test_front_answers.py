@@ -49,6 +49,7 @@ def test_the_first_frames_need_no_weights(opened, address, site, opening):
     until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'lifted'")
 
 
+@pytest.mark.thorough
 def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
     """And what is said of a text goes with it."""
     page = opened(FRONT)
@@ -184,6 +185,7 @@ def test_on_arrival_the_pass_runs_once_a_visit_and_then_one_word_changes(opened)
     assert page.evaluate("said") == []
 
 
+@pytest.mark.thorough
 def test_a_touch_ends_what_plays_by_itself(opened):
     page = opened(FRONT, clock=True, **MOVES)
     until(page, f"{PLAYS} === 'block 0: gather'", hurry=50)

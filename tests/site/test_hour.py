@@ -231,6 +231,7 @@ def test_each_card_that_is_read_sets_the_picture_beside_it(wide):
     assert wide.url.partition("?")[0].endswith("book/hour.html")
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_without_room_beside_the_cards_their_strips_lead_to_the_model(opened):
     page = opened("book/hour.html", viewport={"width": 390, "height": 844})

@@ -257,6 +257,7 @@ def test_odd_addresses_are_read_as_far_as_they_make_sense(still):
     assert "MLP" in shown.element.locator(".flow-crumbs").inner_text()
 
 
+@pytest.mark.thorough
 def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
     shown = picture(context={"reduced_motion": "reduce"})
     button = shown.element.get_by_role("button", name="play", exact=True)
@@ -496,6 +497,7 @@ def test_a_block_names_its_parts_and_has_rows_of_one_length(still, width):
     assert lengths[1] == "mostly sideways: 69.98 → 75.04"
 
 
+@pytest.mark.thorough
 def test_a_block_is_played_step_by_step(picture):
     shown = picture(query={"place": "1"}, context={"reduced_motion": "reduce"})
     slider, line, veil = (
@@ -625,6 +627,7 @@ def test_a_token_is_exchanged_in_its_lane(still):
     assert "lifted" in shown.sentence
 
 
+@pytest.mark.thorough
 def test_words_are_offered_while_one_types_and_for_an_unknown_one(still, crane):
     shown = still()
     field = shown.element.locator(".flow-field input")

@@ -84,6 +84,7 @@ def test_what_is_written_and_told_in_space_is_pythons(space, crane):
         assert any(number(value) == pytest.approx(acts[t].item(), abs=0.006) for t in same[token])
 
 
+@pytest.mark.thorough
 def test_by_keyboard_into_a_block_and_back(space):
     shown = space()
     shown.tab_to("button.space-label.block")

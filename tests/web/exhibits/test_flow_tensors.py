@@ -58,6 +58,7 @@ def numbers(written: list[list[str]]) -> list[list[float]]:
     return [[number(text) for text in row] for row in written]
 
 
+@pytest.mark.thorough
 @pytest.fixture
 def station(still):
     return still("flow", text=MARSH, tensors="open")

@@ -540,6 +540,7 @@ def test_a_phone_shows_a_run_and_what_it_leaves_when_it_is_stopped(learn):
     left_in_place(run)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("own", [False, True], ids=["stories", "a text"])
 def test_a_phone_shows_what_came_of_a_run_and_what_to_do_next_at_once(learn, own):
     run = learn({"every": 600}, context=PHONE)
