@@ -67,7 +67,6 @@ def as_it_was():
     torch.set_float32_matmul_precision(before)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=marks(n)) for n in SCRIPTS],
@@ -108,6 +107,7 @@ def test_a_quick_run_writes_a_whole_file(name, tmp_path, capsys, monkeypatch, mi
         assert named[0][1] == "ours" and any("transformers" in who for _, who in named)
 
 
+@pytest.mark.thorough
 def test_contenders_that_take_turns_in_processes_of_their_own():
     """Each runs twice to be warm, and in three rounds; this process does not sleep for it."""
     wait = partial(time.sleep, 0.05)

@@ -53,8 +53,10 @@ def few(monkeypatch):
     shipped_excess.cache_clear()
 
 
-@pytest.mark.thorough
 # ---- Tuning --------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_model_and_another_seed_another():
     tables = [tune(TINY, seed).wte.weight.detach() for seed in (0, 0, 1)]
     assert torch.equal(tables[0], tables[1])

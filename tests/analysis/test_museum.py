@@ -53,7 +53,6 @@ def test_a_leak_has_a_loss_below_the_floor_and_few_distinct_sentences(name):
     assert case(name).distinct < 12
 
 
-@pytest.mark.thorough
 def test_no_mask_and_finite_mask_attend_to_later_tokens():
     for name in ("no mask", "finite mask"):
         assert case(name).weights.triu(1).sum(dim=-1).max() > 0.7
@@ -61,6 +60,7 @@ def test_no_mask_and_finite_mask_attend_to_later_tokens():
         assert case(name).weights.triu(1).eq(0).all()
 
 
+@pytest.mark.thorough
 def test_targets_off_by_none_are_copied():
     assert loss_of("targets off by none") < 0.1
     assert case("targets off by none").weights.triu(1).eq(0).all()
@@ -73,6 +73,7 @@ def test_missing_information_costs_one_bit_per_sentence(name):
     assert abs(loss_of(name) - (FLOOR + math.log(2) / LENGTH)) < 0.01
 
 
+@pytest.mark.thorough
 def test_softmax_before_cross_entropy_is_stuck_above_its_own_floor():
     V = len(museum.WORDS)
     assert math.log(V - 1 + math.e) - 1 < loss_of("softmax before cross-entropy")

@@ -160,6 +160,7 @@ def test_counts_of_a_round_add_up():
 
 
 @pytest.mark.thorough
+@pytest.mark.slow
 def test_the_exact_rule_passes_and_the_wrong_one_does_not(monkeypatch):
     ids = crane_ids(2000)
     monkeypatch.setattr(thought, "crane_ids", lambda n: ids)

@@ -155,7 +155,6 @@ def test_above_the_first_section_none_is_marked(heads):
     expect(marked).to_have_count(0)
 
 
-@pytest.mark.thorough
 def test_a_neighbour_is_named_in_one_line_with_its_number(opened):
     page = opened(f"notebooks/practice/{find('embeddings').name}.html")
     number = page.locator(".onward .next .section-number")
@@ -164,6 +163,7 @@ def test_a_neighbour_is_named_in_one_line_with_its_number(opened):
     assert number.evaluate(size) == page.locator(".onward .next").evaluate(size)
 
 
+@pytest.mark.thorough
 def test_a_place_that_cannot_be_read_is_not_offered(opened):
     page = opened("book/index.html")
     for kept in ("{", "null", '{"place": "https://example.org/", "heading": "x"}', "[]"):

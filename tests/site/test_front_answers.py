@@ -49,7 +49,6 @@ def test_the_first_frames_need_no_weights(opened, address, site, opening):
     until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'lifted'")
 
 
-@pytest.mark.thorough
 def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
     """And what is said of a text goes with it."""
     page = opened(FRONT)
@@ -79,6 +78,7 @@ def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
     who.get_by_text("Crane World’s model answers").wait_for(timeout=WAIT)
 
 
+@pytest.mark.thorough
 def test_ribbons_are_cut_and_put_back(opened):
     """And a line has the result where no bars are seen."""
     page = opened(f"{FRONT}?place=1")
@@ -185,7 +185,6 @@ def test_on_arrival_the_pass_runs_once_a_visit_and_then_one_word_changes(opened)
     assert page.evaluate("said") == []
 
 
-@pytest.mark.thorough
 def test_a_touch_ends_what_plays_by_itself(opened):
     page = opened(FRONT, clock=True, **MOVES)
     until(page, f"{PLAYS} === 'block 0: gather'", hurry=50)
@@ -197,6 +196,7 @@ def test_a_touch_ends_what_plays_by_itself(opened):
     assert "probabilities" in (page.locator(".flow-line").text_content() or "")
 
 
+@pytest.mark.thorough
 def test_what_plays_by_itself_is_stopped_by_its_button(opened):
     page = opened(FRONT, clock=True, **MOVES)
     until(page, f"{PLAYS} === 'block 0: gather'", hurry=50)

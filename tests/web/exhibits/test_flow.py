@@ -257,7 +257,6 @@ def test_odd_addresses_are_read_as_far_as_they_make_sense(still):
     assert "MLP" in shown.element.locator(".flow-crumbs").inner_text()
 
 
-@pytest.mark.thorough
 def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
     shown = picture(context={"reduced_motion": "reduce"})
     button = shown.element.get_by_role("button", name="play", exact=True)
@@ -271,6 +270,7 @@ def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
     assert shown.element.locator(".flow-pulses *").count() == 0
 
 
+@pytest.mark.thorough
 def test_on_a_phone_play_and_its_whole_caption_are_at_the_edge_of_the_screen(picture):
     shown = picture(context={"viewport": {"width": 390, "height": 844}})
     play = shown.element.get_by_role("button", name="play", exact=True)
@@ -497,7 +497,6 @@ def test_a_block_names_its_parts_and_has_rows_of_one_length(still, width):
     assert lengths[1] == "mostly sideways: 69.98 → 75.04"
 
 
-@pytest.mark.thorough
 def test_a_block_is_played_step_by_step(picture):
     shown = picture(query={"place": "1"}, context={"reduced_motion": "reduce"})
     slider, line, veil = (
@@ -525,6 +524,7 @@ def test_a_block_is_played_step_by_step(picture):
     assert shown.ready().element.locator(".flow-veil").is_hidden()
 
 
+@pytest.mark.thorough
 def test_a_block_that_is_played_names_its_steps(picture):
     moves = {"reduced_motion": "no-preference"}
     shown = picture(query={"place": "1"}, context=moves)
@@ -627,7 +627,6 @@ def test_a_token_is_exchanged_in_its_lane(still):
     assert "lifted" in shown.sentence
 
 
-@pytest.mark.thorough
 def test_words_are_offered_while_one_types_and_for_an_unknown_one(still, crane):
     shown = still()
     field = shown.element.locator(".flow-field input")
@@ -653,6 +652,7 @@ def test_words_are_offered_while_one_types_and_for_an_unknown_one(still, crane):
     assert offers.count() == 0
 
 
+@pytest.mark.thorough
 def test_in_place_of_an_unknown_word_likely_ones_are_offered(still, crane):
     """Those that the model expects there and that fit what follows, not those spelled alike."""
     shown = still()

@@ -84,7 +84,6 @@ def test_what_is_written_and_told_in_space_is_pythons(space, crane):
         assert any(number(value) == pytest.approx(acts[t].item(), abs=0.006) for t in same[token])
 
 
-@pytest.mark.thorough
 def test_by_keyboard_into_a_block_and_back(space):
     shown = space()
     shown.tab_to("button.space-label.block")
@@ -104,6 +103,7 @@ def test_by_keyboard_into_a_block_and_back(space):
     assert before != after
 
 
+@pytest.mark.thorough
 def test_a_word_is_appended_and_a_token_followed(space):
     shown = space()
     shown.element.locator(".space-label.token").nth(3).click()
@@ -115,6 +115,7 @@ def test_a_word_is_appended_and_a_token_followed(space):
     assert "ate" in shown.element.locator("input[type=text]").input_value()
 
 
+@pytest.mark.thorough
 def test_on_a_phone_and_back_to_the_flat_picture(space):
     shown = space(context=STILL | {"viewport": {"width": 390, "height": 844}})
     canvas = shown.element.locator(".flow-space canvas").bounding_box()

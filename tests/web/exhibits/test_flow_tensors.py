@@ -58,12 +58,12 @@ def numbers(written: list[list[str]]) -> list[list[float]]:
     return [[number(text) for text in row] for row in written]
 
 
-@pytest.mark.thorough
 @pytest.fixture
 def station(still):
     return still("flow", text=MARSH, tensors="open")
 
 
+@pytest.mark.thorough
 def test_it_is_painted_once_with_all_that_it_needs(exhibit, pages):
     context = {"locale": "en-NZ"}  # a page of its own
     pages.of(context).add_init_script(PAINTED)

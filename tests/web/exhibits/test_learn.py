@@ -478,6 +478,7 @@ def test_nothing_overflows_and_everything_has_a_name(learn, context):
     assert [f"{one['id']}: {one['nodes'][0]['target']}" for one in found["violations"]] == []
 
 
+@pytest.mark.thorough
 def test_frames_stay_short_while_reports_come(learn):
     """However many reports come, four times a second is enough to paint."""
     run = learn({"every": 4, "pace": 5})
@@ -540,7 +541,6 @@ def test_a_phone_shows_a_run_and_what_it_leaves_when_it_is_stopped(learn):
     left_in_place(run)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("own", [False, True], ids=["stories", "a text"])
 def test_a_phone_shows_what_came_of_a_run_and_what_to_do_next_at_once(learn, own):
     run = learn({"every": 600}, context=PHONE)
@@ -552,6 +552,7 @@ def test_a_phone_shows_what_came_of_a_run_and_what_to_do_next_at_once(learn, own
     in_sight(run, ".result", ".written", ".takeaway .main", ".takeaway .main + p")
 
 
+@pytest.mark.thorough
 def test_a_reader_who_writes_while_a_run_ends_stays_in_the_field(learn):
     run = own_text(learn({"every": 200})).train().seen("It is yours")
     field = run.element.get_by_label("the beginning of a text")
