@@ -115,6 +115,7 @@ def test_what_is_gone_before_it_is_read(page, tmp_path):
     script = "() => { multiple.onchange = () => (window.kept = [...multiple.files]); }"
     page.evaluate(script)
     page.set_input_files("#multiple", [folder / "config.json", folder / "model.safetensors"])
+    assert min(page.evaluate("kept.map((file) => file.lastModified)")) > 0  # known from now on
     changed = folder / "model.safetensors"
     changed.write_bytes(b"another file")
     os.utime(changed, (0, 0))  # browsers compare whole seconds, and all this takes less than one
