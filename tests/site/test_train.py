@@ -123,7 +123,7 @@ def test_one_press_shows_the_model_that_was_trained_on_the_other_pages(page, add
     page.set_viewport_size({"width": 390, "height": 844})
     learn = train(page, 200)
     learn.get_by_role("button", name="train again").wait_for(timeout=LONG)
-    learn.get_by_text("It opens the page “Open the model” with yours.").wait_for()
+    learn.get_by_text("It opens the page “Open the model” with your model.").wait_for()
     learn.get_by_role("button", name="use this model everywhere").click()
     page.wait_for_url("**/book/model.html?text=*", timeout=LONG)
     page.get_by_text("my 32 sentences, 200 steps answers.").first.wait_for(timeout=LONG)
@@ -142,7 +142,7 @@ def test_a_page_without_storage_keeps_the_model_and_says_so(page, address):
     learn.get_by_role("button", name="use this model everywhere").click()
     learn.get_by_text("This page now shows my 32 sentences, 60 steps.").wait_for(timeout=LONG)
     assert "/book/train.html" in page.url
-    assert learn.get_by_role("link", name="Open the model with yours").count() == 0
+    assert learn.get_by_role("link", name="See it on the page").count() == 0
     learn.get_by_role("button", name="write", exact=True).click()
     learn.locator(".written").get_by_text(re.compile(r"\w")).wait_for(timeout=LONG)
 

@@ -115,7 +115,7 @@ export class Stage {
     await nextTask();
   }
 
-  /** @param {Scene} scene @param {number} width  px */
+  /** Make room for a scene. @param {Scene} scene @param {number} width  px */
   fit(scene, width) {
     const height = Math.max(scene.height, this.least);
     const box = `0 0 ${width} ${height}`;

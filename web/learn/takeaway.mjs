@@ -15,7 +15,7 @@ const WORDS = 5; // of a text, which the picture of the whole begins with
 const LETTERS = 40; // at most
 const EXAMPLES = 4; // for the picture
 const READ = 10_000; // characters in which they are looked for
-const OPENS = "It opens the page “Open the model” with yours. ";
+const OPENS = "It opens the page “Open the model” with your model. ";
 const SHOWS =
   "Every exhibit of the book then shows it, until you press “the book’s model” below one of them.";
 
@@ -124,7 +124,10 @@ export class Takeaway {
     }
     this.used = true;
     this.there.hidden = !stays;
-    this.there.replaceChildren(make("a", { href }, "Open the model with yours"), ", or in any chapter.");
+    this.there.replaceChildren(
+      make("a", { href }, "See it on the page “Open the model”"),
+      ", or in any chapter.",
+    );
     if (stays && location.protocol !== "file:")
       return `All exhibits of the book now show ${name}, until you choose another.`;
     return `This page now shows ${name}. The browser may not keep it for other pages: save it as a file, and choose that with “use your model” there.`;
