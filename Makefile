@@ -34,7 +34,7 @@ lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 	    --LabApp.default_url="$$at" $(if $(filter 0,$(shell id -u)),--allow-root)
 ##@ Check
 test:  ## what a change must pass
-	@$(MAKE) -j 2 lint-python lint-web book modules
+	@$(MAKE) -j 2 modules lint-python lint-web book
 	$(TESTS)
 	$(NBVAL) notebooks/*.ipynb notebooks/practice/2[05]*.ipynb
 quick: $(READY)  ## style and fast tests, in a minute

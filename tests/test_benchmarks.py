@@ -136,6 +136,7 @@ def test_every_script_is_tested_and_explained():
     assert all(f"`{name}.py`" in readme for name in scripts)
 
 
+@pytest.mark.thorough
 def test_gpu_runs_as_a_file_too():
     command = [sys.executable, "benchmarks/gpu.py", "--help"]
     done = subprocess.run(command, cwd=ROOT, env={}, capture_output=True, text=True, check=False)

@@ -79,6 +79,7 @@ def test_all_such_cells_are_known():
     assert names == [find("weights").name]
 
 
+@pytest.mark.thorough
 def test_a_real_cell_records_when_and_where_it_ran(stand_in, tmp_path):
     path = short(tmp_path, IMPORTS, CELL)
     where = make_real.run(path)

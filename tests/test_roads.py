@@ -149,6 +149,7 @@ def test_an_edit_by_trace_is_in_the_text(model, idx, road):
         assert torch.equal(road(model, idx[:, :4]), expected)
 
 
+@pytest.mark.thorough
 def test_a_compiled_step_follows_changes_that_come_after_it(model, idx, monkeypatch):
     """One Compiled for all of them: what was compiled before must not be used again.
 

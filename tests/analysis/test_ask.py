@@ -33,7 +33,6 @@ from gpt2_edu.analysis.ask import (
 from gpt2_edu.analysis.since import Truth, excess, held_out
 from gpt2_edu.tuning import example_batch, load_adapter, with_roles
 from gpt2_site import make_ask
-from tests.thorough import thorough
 
 TINY = Recipe(steps=3, batch_size=4, exchanges=20)
 
@@ -74,7 +73,8 @@ def test_lora_changes_its_own_weights_and_the_table_only_if_asked(shipped, table
     assert trained == 2 * 3 * (512 + 256 + 640 + 640) + tables * 1026 * 128
 
 
-@pytest.mark.parametrize("which", [thorough("read"), "unread"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("which", ["read", "unread"])
 def test_only_the_chosen_rows_of_the_table_change(shipped, which):
     recipe = replace(TINY, rank=2, tables=which)
     model = tune(recipe, 0)
@@ -84,6 +84,7 @@ def test_only_the_chosen_rows_of_the_table_change(shipped, which):
     assert ask.count_trained(model, recipe) == 2 * 3 * 2048 + 128 * rows.sum()
 
 
+@pytest.mark.thorough
 def test_unread_rows_are_those_that_no_plain_story_has():
     used = {i for seed in range(50) for i in chat_encoding().encode(crane.story(seed))}
     unread = ask.table_rows("unread")
@@ -172,6 +173,7 @@ def test_forgetting_is_the_mean_over_all_tokens_of_which_two_are_given_apart(few
     assert abs(forgotten(shipped)["forgot"]) < 0.01  # two more tokens take hardly anything
 
 
+@pytest.mark.thorough
 def test_measures_have_all_kinds(few, shipped):
     found = measure(shipped, TINY, 60)
     assert set(found["by_kind"]) == set(crane.kinds())
@@ -198,7 +200,7 @@ def test_the_senses_asked_for_are_those_of_the_stories():
     assert len({one.sense for one in told(300, 5)}) == ask.SENSES
 
 
-@pytest.mark.parametrize(("how", "steps", "n"), [("frozen", 300, 700), thorough("tuned", 80, 400)])
+@pytest.mark.parametrize(("how", "steps", "n"), [("frozen", 300, 700), ("tuned", 80, 400)])
 @pytest.mark.thorough
 def test_a_sense_is_learned_as_a_class_from_the_last_position(how, steps, n):
     found = classify(how, 0, steps=steps, n=n)
@@ -207,6 +209,7 @@ def test_a_sense_is_learned_as_a_class_from_the_last_position(how, steps, n):
     assert found["crane"][0] <= found["crane"][1] < 80
 
 
+@pytest.mark.thorough
 def test_a_stopped_run_continues_where_it_was(few, tmp_path, monkeypatch):
     monkeypatch.setattr(make_ask, "WAYS", {"whole": TINY, "rank 1": replace(TINY, rank=1)})
     made = []

@@ -47,12 +47,14 @@ def test_without_a_bug_the_loss_reaches_the_floor_and_texts_are_right():
 # ---- Symptoms -----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [LEAKS[0], *map(thorough, LEAKS[1:])])
 def test_a_leak_has_a_loss_below_the_floor_and_few_distinct_sentences(name):
     assert loss_of(name) < 0.7 * FLOOR
     assert case(name).distinct < 12
 
 
+@pytest.mark.thorough
 def test_no_mask_and_finite_mask_attend_to_later_tokens():
     for name in ("no mask", "finite mask"):
         assert case(name).weights.triu(1).sum(dim=-1).max() > 0.7
@@ -67,7 +69,8 @@ def test_targets_off_by_none_are_copied():
     assert all(len(set(text.split())) == 1 for text in case("targets off by none").texts)
 
 
-@pytest.mark.parametrize("name", ["targets off by two", thorough("positions forgotten")])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["targets off by two", "positions forgotten"])
 def test_missing_information_costs_one_bit_per_sentence(name):
     """Of nine predictions one more is a guess between two."""
     assert abs(loss_of(name) - (FLOOR + math.log(2) / LENGTH)) < 0.01

@@ -30,6 +30,7 @@ from gpt2_edu.analysis.reward_runs import (
 from gpt2_edu.analysis.since import Truth, held_out
 from gpt2_edu.crane.grammar import crane_world
 from gpt2_site import make_reward
+from tests.thorough import thorough
 
 END = load_tokenizer("crane").eot_token
 
@@ -105,6 +106,7 @@ def test_the_novice_is_where_reward_begins(shipped, true):
     assert 0.02 < found["nats"] < 0.2
 
 
+@pytest.mark.thorough
 def test_beginnings_are_of_training_stories_and_equally_long():
     generator = torch.Generator().manual_seed(0)
     lengths = set()
@@ -145,7 +147,9 @@ WAYS_TRIED = {
 }
 
 
-@pytest.mark.parametrize("name", WAYS_TRIED)
+@pytest.mark.parametrize(
+    "name", [name if name == "rewarded" else thorough(name) for name in WAYS_TRIED]
+)
 def test_each_way_changes_the_model_and_draws_a_curve(name, true, monkeypatch):
     monkeypatch.setattr("gpt2_edu.analysis.reward_runs.few", lambda: true)
     monkeypatch.setattr(Curve.__init__, "__defaults__", (1, 4))
@@ -158,6 +162,7 @@ def test_each_way_changes_the_model_and_draws_a_curve(name, true, monkeypatch):
     assert len(curve[means]) == 2
 
 
+@pytest.mark.thorough
 def test_a_stopped_run_continues_where_it_was(true, tmp_path, monkeypatch):
     made = []
 
@@ -189,6 +194,7 @@ def runs_of(variant):
     return found
 
 
+@pytest.mark.thorough
 def test_stored_runs_are_of_the_present_ways():
     content = stored()
     assert content["language"] == {

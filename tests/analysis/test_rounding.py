@@ -117,6 +117,7 @@ def test_gptq_is_rounding_to_the_nearest_where_inputs_are_uncorrelated(weight):
     assert torch.equal(weight, before)
 
 
+@pytest.mark.thorough
 def test_gptq_costs_the_trained_model_less_than_the_nearest(shipped, nats):
     encoding = load_tokenizer("crane")
     texts = [[encoding.eot_token, *encoding.encode_ordinary(crane.story(i))] for i in range(30)]

@@ -93,6 +93,7 @@ def test_no_descent_finds_a_better_fit():
     assert cost().item() > before * (1 - 1e-6)
 
 
+@pytest.mark.thorough
 def test_intervals_have_the_true_floor_in_them_and_shrink_where_it_is_known():
     runs = drawn(noise=0.02)
     free, known = intervals(runs, draws=60), intervals(runs, TRUE.E, draws=60)
@@ -129,6 +130,7 @@ def test_a_profile_is_lowest_at_the_best_floor_and_residuals_show_what_does_not_
     assert max(map(abs, found[:5] + found[6:])) < 0.003
 
 
+@pytest.mark.thorough
 def test_subsets_leave_out_what_they_say():
     runs = drawn()
     found = scaling.subsets(runs)

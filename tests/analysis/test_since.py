@@ -126,6 +126,7 @@ def test_differences_are_paired_by_seed():
         difference(runs[:4], "b", "a")
 
 
+@pytest.mark.thorough
 def test_a_stopped_run_continues_where_it_was(few, tmp_path, monkeypatch):
     monkeypatch.setattr(make_since, "FILE", tmp_path / "since.json")
     monkeypatch.setattr(make_since, "SHORT", TINY)
@@ -171,6 +172,7 @@ def test_the_stored_runs_are_whole_rounds_of_the_present_recipe_and_variants():
         )
 
 
+@pytest.mark.thorough
 def test_no_variant_reaches_the_floor_and_only_having_no_positions_costs_much(runs):
     assert stored()["llama"]["floor"] == pytest.approx(crane.entropy(400), abs=0.01)
     for seed in {run["seed"] for run in runs}:

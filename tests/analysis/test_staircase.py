@@ -109,6 +109,7 @@ def test_the_stored_run_is_of_the_present_recipe_and_steps():
     assert [len(one.losses) for one in stairs.steps] == [3 if s.part else 1 for s in STEPS]
 
 
+@pytest.mark.thorough
 def test_no_loss_is_below_the_floor_and_the_order_of_losses_is_what_the_text_says():
     stairs = stored()
     loss = {one.step.name: one.loss for one in stairs.steps}

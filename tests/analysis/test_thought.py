@@ -69,6 +69,7 @@ def test_beginnings_are_new_for_each_seed_and_equally_long():
     assert (first[:, 0] == load_tokenizer("crane").eot_token).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_tries_are_counted_as_the_formula_says():
     found = tries(0, problems=12, n=8)
@@ -116,6 +117,7 @@ def test_what_it_says_are_its_steps(player):
     assert sum(text == one.steps for text, one in zip(texts, games, strict=True)) > 18
 
 
+@pytest.mark.thorough
 def test_a_new_player_knows_nothing_and_learns_one_swap_soon(monkeypatch):
     monkeypatch.setattr(cups, "MOST", 1)
     recipe = Recipe(steps=60)
@@ -139,6 +141,7 @@ def test_cut_off_texts_are_marked(player):
     assert all(text.startswith(cups.game(0, 3).text) for text in texts)
 
 
+@pytest.mark.thorough
 def test_a_reward_changes_what_a_player_chooses(monkeypatch):
     """One that knows one swap and writes at random soon writes what is right."""
     monkeypatch.setitem(rewarded.__globals__["REWARD"], "steps", 20)

@@ -69,6 +69,7 @@ def test_the_installed_command_is_the_module():
         assert (done.returncode, done.stdout) == (0, "32 41175 15063 5916\n"), done.stderr
 
 
+@pytest.mark.thorough
 def test_every_command_runs_without_docstrings_and_asserts():
     code = (
         "from gpt2_edu.cli import SUMMARIES, main\n"
@@ -83,6 +84,7 @@ def test_every_command_runs_without_docstrings_and_asserts():
     assert all(summary[:20] in done.stdout for summary in SUMMARIES.values())
 
 
+@pytest.mark.thorough
 def test_output_may_be_ascii_closed_or_left():
     ascii = os.environ | {"PYTHONIOENCODING": "ascii"}
     assert "\\u2026" in shell(f"{MODULE} tokenize …", env=ascii).stdout

@@ -122,6 +122,7 @@ def test_a_vocabulary_of_the_same_size_is_told_by_the_models_own_name(run, refus
     assert f"the model in {page} has" in said and f"--tokenizer {page}" in said
 
 
+@pytest.mark.thorough
 def test_without_sizes_a_run_takes_what_fits_and_those_given_win(run, refused, shards, tmp_path):
     """Never 124 million parameters on a laptop that nobody has asked for."""
     out = tmp_path / "run"

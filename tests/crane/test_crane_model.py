@@ -64,6 +64,7 @@ def test_transformers_loads_the_bundled_file(shipped, tokenizer):
         assert torch.allclose(shipped(idx)[0], other(idx).logits, atol=1e-4)
 
 
+@pytest.mark.thorough
 def test_the_bundled_tokenizer_is_reproduced_from_the_stories(tmp_path):
     save_ranks(train_bpe(map(crane.story, range(20_000)), 1024), tmp_path / "crane.tiktoken")
     shipped = ASSETS / "crane.tiktoken"

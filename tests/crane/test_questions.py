@@ -143,6 +143,7 @@ def test_held_out_forms_are_asked_about_the_same_stories(asked):
     assert all(usual.kind == other.kind for usual, other in pairs)
 
 
+@pytest.mark.thorough
 def test_begun_sentences_are_those_of_stories():
     """For each question that has one, it stands in some story with the answer after it."""
     literal: Counter[str] = Counter()

@@ -59,6 +59,7 @@ def test_stories_use_500_to_1000_different_words(stories):
     assert len({word for text in stories for word in re.findall("[A-Za-z-]+", text)}) <= 1000
 
 
+@pytest.mark.thorough
 def test_there_are_more_than_a_trillion_stories(stories):
     """As many as 2 to the entropy at least, in bits: a uniform choice would have the most."""
     tokenizer = make_tokenizer()

@@ -24,7 +24,7 @@ from gpt2_edu.exercises.source import definitions, source_of
 from gpt2_edu.exercises.step import book_parts, current, steps_until
 from gpt2_edu.training import plain
 from gpt2_site.chapters import chapters
-from tests.exercises.conftest import EACH_THIRD, missing_names
+from tests.exercises.conftest import EACH_SIXTH, missing_names
 
 CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 
@@ -87,7 +87,7 @@ def test_the_books_answer_passes_and_the_start_says_not_yet(step, capsys):
     assert build(step.name, *written(step.solution, step.name)) is True
 
 
-@EACH_THIRD
+@EACH_SIXTH
 def test_each_known_mistake_is_told_by_its_own_message(step, some, execute_once):
     """The same one may be made in two ways."""
     assert len(step.mistakes) >= 3

@@ -136,6 +136,7 @@ def test_a_mistake_is_named_while_another_part_is_unfinished(body):
     assert "returns nothing" not in str(found) and "no parameter" not in str(found)
 
 
+@pytest.mark.thorough
 def test_answers_of_learners_are_judged_rightly_and_their_mistakes_named():
     """A sample; tests/fuzz tries all of them."""
     found = [(answer, answers.verdict(answer)) for answer in answers.sample(100, seed=1)]

@@ -24,6 +24,7 @@ from gpt2_edu.thought import cups
 from gpt2_edu.tuning import with_roles
 from gpt2_site.theme import STYLES
 from tests.exhibits.test_reward import found
+from tests.thorough import thorough
 
 ROOT = Path(__file__).resolve().parents[2]
 JUPYTER = Path(sys.prefix) / "share" / "jupyter" / "nbconvert" / "templates" / "lab" / "static"
@@ -208,7 +209,9 @@ def test_every_exhibit_of_the_package_has_an_example():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("place", [site, jupyter, colab], ids=lambda place: place.__name__)
+@pytest.mark.parametrize(
+    "place", [site, thorough(jupyter), colab], ids=lambda place: place.__name__
+)
 def test_exhibits_are_styled_readable_and_not_too_wide(tab, theme, place, notebook, monkeypatch):
     if place is colab:
         monkeypatch.setitem(sys.modules, "google.colab", object())

@@ -85,6 +85,7 @@ def test_what_is_not_understood_is_not_explained():
     assert explain(RuntimeError("stopped"), "not python at all (", {}, []) == "stopped"
 
 
+@pytest.mark.thorough
 def test_the_cell_still_fails_so_that_running_all_stops(monkeypatch):
     monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
     cells = [

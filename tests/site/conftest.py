@@ -37,44 +37,25 @@ def pages_of_the_book() -> list[str]:
     return ["book/index", *files]
 
 
-def often(page: str) -> bool:
-    """Whether make test looks at a page: of exercises and reviews, made in one way, at a few."""
-    if page.startswith("book/review_"):
-        return page.endswith("model")
-    return "/practice/" not in page or page.endswith(("tokens", "heads", "cache", "thought"))
-
-
 def in_both_themes() -> list[tuple[str, str]]:
     return [(page, theme) for page in pages_of_the_book() for theme in ("light", "dark")]
 
 
-# One of each kind: a page's contrast takes axe as long as all else.
-CONTRAST = {
+# What make test looks at: one page of each kind.
+LOOKED_AT = {
     ("book/index", "light"),
     ("notebooks/practice/01_tokens", "dark"),
     ("notebooks/07_mlp", "dark"),
-    ("notebooks/15_generation", "light"),
     ("book/review_model", "dark"),
     ("book/model", "dark"),
     ("book/glossary", "light"),
 }
 
 
-def looked_at() -> list[tuple[str, str]]:
-    """What make test looks at: each eighth page, half of these in the dark, one of each kind."""
-    both = in_both_themes()
-    eighth = {case for number, case in enumerate(both) if number % 32 in (0, 13)}
-    return [case for case in both if case in CONTRAST or (case in eighth and often(case[0]))]
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if {"page_name", "theme"} <= set(metafunc.fixturenames):
-        now = looked_at()
-        listed = [case if case in now else thorough(*case) for case in in_both_themes()]
+        listed = [case if case in LOOKED_AT else thorough(*case) for case in in_both_themes()]
         metafunc.parametrize("page_name, theme", listed, scope="session")
-    elif "page_name" in metafunc.fixturenames:
-        listed = [page if often(page) else thorough(page) for page in pages_of_the_book()]
-        metafunc.parametrize("page_name", listed, scope="session")
     if "chapter" in metafunc.fixturenames:
         metafunc.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
     if "told" in metafunc.fixturenames:  # a page of a chapter

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from gpt2_site.chapters import find
-from tests.site.conftest import CONTRAST, looked_at
 from tests.site.test_exhibits import ON_A_PHONE, SHIFTS, come
 from tests.site.waiting import OPEN, until, wake
 
@@ -35,7 +33,7 @@ OVERFLOWING = """() => {
 
 # What keeps readers out who see little, hear the page or use no mouse: all that axe knows.
 AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-BARRIERS = """async (rules) => {
+BARRIERS = """async () => {
   const grounds = new Map(); // all that is drawn behind an element
   const ground = (e) => {
     if (!e) return "";
@@ -84,14 +82,9 @@ BARRIERS = """async (rules) => {
     { id: "color-contrast", selector: "[data-looked-at]" },
     { id: "avoid-inline-spacing", selector: "[style*=important]" },
   ] });
-  if (rules !== "others") for (const e of oneOfEach()) e.dataset.lookedAt = "";
+  for (const e of oneOfEach()) e.dataset.lookedAt = "";
   thin();
-  const only = {
-    all: {},
-    contrast: { runOnly: "color-contrast" },
-    others: { rules: { "color-contrast": { enabled: false } } },
-  }[rules];
-  const { violations } = await axe.run(document, { resultTypes: ["violations"], ...only });
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
   for (const e of document.querySelectorAll("[data-looked-at]")) delete e.dataset.lookedAt;
   const target = (v) => v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join("; ");
   return violations.map((v) => `${v.id}: ${target(v)}`);
@@ -125,15 +118,15 @@ PARTED = r"""() => {
 PALE = Path(__file__).with_name("pale.js").read_text(encoding="utf-8")
 
 
-def barriers(page: Page, rules: Literal["all", "contrast", "others"]) -> list[str]:
-    """What axe finds with all folds open, by all rules, by that of contrast or by the others.
+def barriers(page: Page) -> list[str]:
+    """What axe finds with all folds open.
 
     The contrast is looked at once for each way in which text and its ground look.
     """
     page.evaluate(OPEN)
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    return page.evaluate(BARRIERS, rules)
+    return page.evaluate(BARRIERS)
 
 
 def overflowing(page: Page) -> list[str]:
@@ -179,14 +172,7 @@ def heard(tab: Page, address: str) -> Iterator[list[str]]:
         tab.remove_listener(event, listener)
 
 
-# Of the others' notebooks axe reads each third: there it takes as long as the rest of the test.
-NOTEBOOKS = [case for case in looked_at() if case[0].startswith("notebooks/")]
-UNREAD = {*NOTEBOOKS} - {*NOTEBOOKS[::3]} - CONTRAST
-
-
-def test_page_asks_no_other_host_fits_and_keeps_nobody_out(
-    tab, heard, address, page_name, theme, request
-):
+def test_page_asks_no_other_host_fits_and_keeps_nobody_out(tab, heard, address, page_name, theme):
     widths = (390, 1280) if page_name in ON_A_PHONE else (1280, 390)
     tab.set_viewport_size({"width": widths[0], "height": 900})
     tab.emulate_media(color_scheme=theme)
@@ -205,24 +191,8 @@ def test_page_asks_no_other_host_fits_and_keeps_nobody_out(
     assert tab.evaluate(PALE)["pale"] == []
     tab.evaluate(OPEN)
     assert heard == []
-    whole = (page_name, theme) in CONTRAST or request.node.get_closest_marker("thorough")
-    if (page_name, theme) not in UNREAD:
-        # the last: it thins the page out, and exhibits miss what is gone
-        assert barriers(tab, "all" if whole else "others") == []
-    tab.goto("about:blank")
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("name", "colours"), [case for case in looked_at() if case not in CONTRAST]
-)
-def test_barriers_that_make_test_does_not_look_for(tab, address, name, colours):
-    tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.emulate_media(color_scheme=colours)
-    tab.goto(f"{address}/{name}.html", wait_until="load")
-    wake(tab)
-    until(tab, SETTLED)
-    assert barriers(tab, "all" if (name, colours) in UNREAD else "contrast") == []
+    # the last: it thins the page out, and exhibits miss what is gone
+    assert barriers(tab) == []
     tab.goto("about:blank")
 
 

@@ -12,6 +12,7 @@ from tests.site.waiting import wake
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.thorough
 def test_the_links_of_a_card_lead_to_what_explains_it(browser, site):
     page = browser.new_page()
     for name in card.EXAMPLES:

@@ -39,6 +39,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_the_document_has_every_chapter_with_its_pages_and_its_practice_in_order(found):
     names = [page.name for page in found]
     own = chain.from_iterable(
@@ -51,6 +52,7 @@ def test_the_document_has_every_chapter_with_its_pages_and_its_practice_in_order
     ]
 
 
+@pytest.mark.thorough
 def test_the_document_has_its_links_its_pictures_and_no_solution(found):
     text = "".join(str(page.article) for page in found)
     ids = re.findall(r'\bid="([^"]+)"', text)
@@ -115,6 +117,7 @@ def test_the_zip_opens_without_a_network_and_has_the_same_bytes_again(site, here
     assert made.read_bytes() == first
 
 
+@pytest.mark.thorough
 def test_what_is_of_others_is_named_and_has_its_licence(site):
     """A face that was cut may not keep a reserved name; each copy comes with its licence."""
     vendor = site / "_static" / "vendor"

@@ -109,6 +109,7 @@ def test_it_wakes_asks_nobody_and_moves_nothing(browser, site, name, width):
     assert heard == []
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_results_of_a_search_move_nothing(opened):
     page = opened("search.html?q=mask", before=SHIFTS)

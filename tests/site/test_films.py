@@ -35,6 +35,7 @@ PLAYED = """async (name) => {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_film_of_two_pictures_plays(browser: Browser, address: str, tmp_path):
     film = make_films.FILMED["to-scale"]._replace(acts=[(0.04, {"zoom": 1})])
     page, element = make_films.opened(browser, address, film)

@@ -47,6 +47,7 @@ def test_the_theme_is_changed_by_its_button_and_stays(page, address):
     assert page.evaluate(SHADE) == after
 
 
+@pytest.mark.thorough
 def test_without_javascript_the_page_follows_the_system(opened):
     page = opened(HEADS, java_script_enabled=False)
     # A script of the test's own may not run either: a picture of one dot tells the colour.
@@ -59,6 +60,7 @@ def test_without_javascript_the_page_follows_the_system(opened):
     assert [dot == page.screenshot(clip=clip) for dot in dots] == [True, False]
 
 
+@pytest.mark.thorough
 def test_the_contents_open_by_keyboard_lead_on_and_close(page):
     summary = page.locator("details.contents > summary")
     summary.press("Enter")
@@ -75,6 +77,7 @@ def test_the_contents_open_by_keyboard_lead_on_and_close(page):
     page.wait_for_url(f"**/{find('mask').name}.html")
 
 
+@pytest.mark.thorough
 def test_the_contents_close_when_the_focus_leaves_them(heads):
     heads.locator("details.contents > summary").press("Enter")
     heads.locator("details.contents a").last.focus()
@@ -82,6 +85,7 @@ def test_the_contents_close_when_the_focus_leaves_them(heads):
     assert heads.locator("details.contents").get_attribute("open") is None
 
 
+@pytest.mark.thorough
 def test_typing_in_the_bar_does_not_move_the_page(heads):
     heads.evaluate("scrollTo(0, 3000); globalThis.read = document.elementFromPoint(640, 450)")
     top = heads.evaluate("read.getBoundingClientRect().top")
@@ -112,6 +116,7 @@ def test_what_copies_code_is_seen_by_keyboard_and_keeps_the_focus(heads):
     expect(button).to_have_css("opacity", "1")
 
 
+@pytest.mark.thorough
 def test_the_ribbon_has_every_chapter_and_marks_this_one(page):
     links = page.get_by_role("navigation", name="Chapters").get_by_role("link")
     assert links.count() == len(chapters())
@@ -128,6 +133,7 @@ def test_the_ribbon_has_every_chapter_and_marks_this_one(page):
     assert 0 <= box["x"] and box["x"] + box["width"] <= 390
 
 
+@pytest.mark.thorough
 def test_the_section_that_is_read_is_marked_and_offered_on_the_front_page(page, address):
     section = page.locator("article section section").nth(2)
     title = section.locator("h2").first.evaluate("(h) => h.firstChild.textContent")
@@ -173,6 +179,7 @@ def test_a_place_that_cannot_be_read_is_not_offered(opened):
         assert page.locator("a.resume").count() == 0
 
 
+@pytest.mark.thorough
 def test_without_storage_the_frame_works(opened):
     off = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });"
     page = opened(HEADS, before=off, color_scheme="light")
@@ -207,6 +214,7 @@ WAITING = """[...document.querySelectorAll("article section")]
   .filter((one) => getComputedStyle(one).contentVisibility === "auto").length"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("anchor", "waiting"), [("", True), ("#summary", False)])
 def test_sections_out_of_view_wait_for_the_scripts(opened, anchor, waiting):
     """Unless somebody comes for one of them: then the whole page is laid out."""
@@ -238,6 +246,7 @@ def first_fold(soup, slug: str) -> tuple[str, str]:
     return f"{name}.html", soup(name).select_one("details.deeper").parent["id"]
 
 
+@pytest.mark.thorough
 def test_a_link_to_a_fold_opens_it(opened, address, soup):
     name, anchor = first_fold(soup, "mask")
     page = opened(name)
@@ -272,6 +281,7 @@ def test_an_old_address_keeps_the_place_on_the_page(opened, address, soup):
     assert urlsplit(page.url).fragment == anchor
 
 
+@pytest.mark.thorough
 def test_a_head_opens_by_keyboard_and_the_other_closes(opened, soup):
     slug = next(c.name for c in chapters() if soup(f"notebooks/{c.name}").select(".g2-heads"))
     page = opened(f"notebooks/{slug}.html", java_script_enabled=False)
@@ -293,9 +303,8 @@ def lit(page: Page) -> set[str]:
     return set(page.locator(".lit-name").evaluate_all(where))
 
 
-@pytest.mark.parametrize(
-    "place", [thorough(".g2-ledger tr:nth-child(2) th"), "p code", ".highlight"]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("place", [".g2-ledger tr:nth-child(2) th", "p code", ".highlight"])
 def test_a_name_lights_up_wherever_it_is(attention, place):
     named = attention.locator(f":is({place}) [data-name], :is({place})[data-name]")
     at = named.filter(visible=True).first

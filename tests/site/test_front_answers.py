@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Route
 
 from tests.site.waiting import until
-from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 FRONT = "book/index.html"
@@ -22,7 +21,8 @@ def test_without_javascript_there_are_tables(opened):
     assert "ate" in page.locator("gpt2-flow table").first.inner_text()
 
 
-@pytest.mark.parametrize("opening", [thorough("http"), "file"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("opening", ["http", "file"])
 def test_the_first_frames_need_no_weights(opened, address, site, opening):
     page = opened("robots.txt", clock=True)
     asked: list[str] = []
@@ -49,6 +49,7 @@ def test_the_first_frames_need_no_weights(opened, address, site, opening):
     until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'lifted'")
 
 
+@pytest.mark.thorough
 def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
     """And what is said of a text goes with it."""
     page = opened(FRONT)
@@ -101,6 +102,7 @@ def test_ribbons_are_cut_and_put_back(opened):
     until(page, f"{share} === '0.53 → 0.32'", timeout=WAIT)
 
 
+@pytest.mark.thorough
 def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
     page = opened(FRONT)
     page.locator(READY).wait_for(timeout=WAIT)
@@ -128,6 +130,7 @@ def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
     assert page.evaluate("document.activeElement.ariaLabel") == seen[0]  # what opened it
 
 
+@pytest.mark.thorough
 def test_the_tour_leads_through_and_gives_back_what_was_there(opened):
     page = opened(f"{FRONT}?text=In+the+city%2C+the+crane")
     page.locator(READY).wait_for(timeout=WAIT)
@@ -185,6 +188,7 @@ def test_on_arrival_the_pass_runs_once_a_visit_and_then_one_word_changes(opened)
     assert page.evaluate("said") == []
 
 
+@pytest.mark.thorough
 def test_a_touch_ends_what_plays_by_itself(opened):
     page = opened(FRONT, clock=True, **MOVES)
     until(page, f"{PLAYS} === 'block 0: gather'", hurry=50)
@@ -216,6 +220,7 @@ def test_a_step_of_the_tour_is_stopped_by_the_same_button(opened):
     read(page)
 
 
+@pytest.mark.thorough
 def test_no_motion_and_a_readers_own_colours_are_respected(opened):
     page = opened(FRONT, before=f"({WATCH})()", clock=True)
     page.locator(READY).wait_for(timeout=WAIT)
@@ -231,6 +236,7 @@ def test_no_motion_and_a_readers_own_colours_are_respected(opened):
     assert grounds[1] not in (grounds[0], "rgb(255, 255, 255) none")
 
 
+@pytest.mark.thorough
 def test_a_pass_is_told_where_its_sweep_is_and_can_be_scrubbed(opened):
     page = opened(FRONT, before=PLAYED, clock=True, **MOVES)
     page.locator(READY).wait_for(timeout=WAIT)
@@ -303,6 +309,7 @@ def test_the_tour_answers_where_nobody_guesses(opened):
     card.get_by_text("4 of 10", exact=True).wait_for()
 
 
+@pytest.mark.thorough
 def test_on_a_phone_the_line_that_says_who_answers_is_there_from_the_first_paint(browser, address):
     """It is the largest text of the first screen: the picture comes with the same, where it was."""
     context = browser.new_context(viewport={"width": 412, "height": 823}, has_touch=True)
@@ -337,6 +344,7 @@ def test_what_writes_stops_where_a_stored_pass_is_opened(opened):
     assert page.get_by_role("button", name="write on", exact=True).is_visible()
 
 
+@pytest.mark.thorough
 def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address):
     blocked = "**/files/crane.js"
     page = browser.new_page()
@@ -352,6 +360,7 @@ def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address):
     page.close()
 
 
+@pytest.mark.thorough
 def test_a_block_says_that_its_model_is_loading(browser, address):
     page = browser.new_page()
     held: list[Route] = []
@@ -363,6 +372,7 @@ def test_a_block_says_that_its_model_is_loading(browser, address):
     page.close()
 
 
+@pytest.mark.thorough
 def test_the_picture_stands_above_the_fold_and_the_ways_to_begin_are_side_by_side(opened, address):
     page = opened("robots.txt")
     wide = ["h1", ".pitch", "gpt2-flow input[type=text]", ".flow-picture", ".flow-play"]
@@ -384,6 +394,7 @@ def test_the_picture_stands_above_the_fold_and_the_ways_to_begin_are_side_by_sid
         assert len(boxes) == 4 and len({box["y"] for box in boxes}) == rows
 
 
+@pytest.mark.thorough
 def test_in_a_chapter_too_play_is_at_the_edge_of_a_phones_screen(opened):
     page = opened("notebooks/17_inside.html", viewport={"width": 390, "height": 844})
     page.locator("gpt2-flow").scroll_into_view_if_needed()

@@ -174,6 +174,7 @@ def wide(opened) -> Page:
     return page
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_picture_stands_in_the_window_beside_the_card(opened, address):
     """When the page opens, and when a later card is read."""

@@ -31,6 +31,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_opened_pages_and_their_exhibits_work_without_a_network(context, site):
     page = context.new_page()

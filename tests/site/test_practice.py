@@ -136,6 +136,7 @@ def test_every_guess_of_a_chapter_is_a_card_with_one_right_answer(soup, told):
         assert 3 <= len(card.select("details.guess")) <= 4, card["id"]
 
 
+@pytest.mark.thorough
 def test_a_guess_is_told_again_above_the_exhibit_and_counted(opened):
     chapter = find("crane")
     page = opened(f"notebooks/{chapter.name}.html", viewport={"width": 390, "height": 800})
@@ -178,6 +179,7 @@ def test_a_review_has_a_card_for_each_question(soup, review):
     assert [link.get_text() for link in listed] == [review.title]
 
 
+@pytest.mark.thorough
 def test_a_typed_answer_of_a_review_is_kept_as_a_question_is(opened):
     page = opened(f"{reviews()[0].page}.html", viewport={"width": 390, "height": 800})
     number = next(i for i, q in enumerate(questions(reviews()[0]), 1) if "right" in q)
@@ -198,6 +200,7 @@ def test_a_typed_answer_of_a_review_is_kept_as_a_question_is(opened):
 # ---- Answers by hand
 
 
+@pytest.mark.thorough
 def test_right_in_other_words_and_it_is_remembered(opened):
     page = practice(opened)
     assert answer(page, "causal_row", "1/7", "2/7", "4/7", "0", "0").startswith("Right.")
@@ -206,6 +209,7 @@ def test_right_in_other_words_and_it_is_remembered(opened):
     assert re.fullmatch(r"✓ done \d{4}-\d\d-\d\d", done.inner_text())
 
 
+@pytest.mark.thorough
 def test_rounded_answers_pass_and_a_refusal_leads_to_a_hint(opened):
     page = practice(opened)
     for typed in (("0,143", "0,286", "0,571"), ("14.3 %", "28.6%", "57.1 %")):
@@ -303,6 +307,7 @@ def test_a_chapter_ends_with_the_way_to_its_questions(soup, told):
 # ---- My progress
 
 
+@pytest.mark.thorough
 def test_what_was_done_is_listed_saved_and_read_by_the_package(opened, tmp_path, monkeypatch):
     page = practice(opened)
     answer(page, "causal_row", "1/7", "2/7", "4/7", "0", "0")
@@ -325,6 +330,7 @@ def test_what_was_done_is_listed_saved_and_read_by_the_package(opened, tmp_path,
     assert ", 1 of " in list_.locator(".total").inner_text()
 
 
+@pytest.mark.thorough
 def test_forgetting_asks_first_and_a_file_that_is_none_changes_nothing(opened):
     page = practice(opened)
     page.locator(".question details.right summary").first.click()
@@ -382,6 +388,7 @@ FULL = """Storage.prototype.setItem = () => {
   throw new DOMException("exceeded the quota", "QuotaExceededError"); };"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("trouble", [OFF, FULL], ids=["storage off", "storage full"])
 def test_where_nothing_is_kept_the_page_says_so_and_works(opened, trouble):
     page = practice(opened, before=trouble)
@@ -396,6 +403,7 @@ def keep(page: Page, text: str) -> None:
     page.reload()
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_read_is_set_aside_and_not_lost(opened):
     page = progress(opened)
     for kept in ("{", '{"format": "gpt2-edu progress", "version": 2, "passed": {}}'):
@@ -408,6 +416,7 @@ def test_what_cannot_be_read_is_set_aside_and_not_lost(opened):
     assert kept in page.evaluate("Object.values(localStorage)")
 
 
+@pytest.mark.thorough
 def test_on_paper_nothing_is_given_away_and_the_record_names_what_was_done(opened):
     page = practice(opened)
     answer(page, "causal_row", "x", "", "", "", "")

@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Page, expect
 from gpt2_site.chapters import find
 from tests.site.test_browser import barriers, overflowing
 from tests.site.waiting import until
-from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 
@@ -142,6 +141,7 @@ def test_what_is_shown_of_a_place_ends_with_a_word(answers, site):
     assert len(cut) > 20 and [text for text in cut if text not in index] == []
 
 
+@pytest.mark.thorough
 def test_by_keyboard_from_any_page(opened):
     page = opened(f"notebooks/{find('heads').name}.html")
     page.keyboard.press("/")
@@ -171,6 +171,7 @@ def test_by_keyboard_from_any_page(opened):
     page.locator("#search-results a").first.wait_for()
 
 
+@pytest.mark.thorough
 def test_a_place_in_a_fold_opens_it(opened):
     page = opened("search.html?q=rmsnorm without the mean")
     page.locator("#search-results a[href*=without-the-mean]").first.click()
@@ -178,6 +179,7 @@ def test_a_place_in_a_fold_opens_it(opened):
     until(page, "document.querySelector('#deeper-rmsnorm-without-the-mean > details').open")
 
 
+@pytest.mark.thorough
 def test_from_a_disk(opened, site):
     page = opened("robots.txt")
     page.goto((site / "book" / "glossary.html").as_uri())
@@ -187,6 +189,7 @@ def test_from_a_disk(opened, site):
     page.locator("#search-results a").first.wait_for()
 
 
+@pytest.mark.thorough
 def test_the_list_is_asked_for_once_and_only_by_who_searches(opened, address):
     page = opened("robots.txt")
     asked: list[str] = []
@@ -200,6 +203,7 @@ def test_the_list_is_asked_for_once_and_only_by_who_searches(opened, address):
     assert asked.count("find-index.js") == 1
 
 
+@pytest.mark.thorough
 def test_a_list_that_does_not_load_is_told_and_asked_for_again(opened):
     page = opened("search.html")
     page.route("**/find-index.js", lambda route: route.abort())
@@ -217,19 +221,13 @@ def test_without_javascript_the_page_says_where_to_look(opened):
     page.wait_for_url("**/book/contents.html")
 
 
-@pytest.mark.parametrize(
-    "start, scheme, rules",
-    [
-        ("search.html?q=mask", "light", "all"),
-        thorough("search.html?q=mask", "dark", "contrast"),
-        thorough("book/start.html", "light", "all"),
-        ("book/start.html", "dark", "contrast"),
-    ],
-)
-def test_results_fit_and_keep_nobody_out(opened, scheme, rules, start):
+@pytest.mark.thorough
+@pytest.mark.parametrize("start", ["search.html?q=mask", "book/start.html"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_results_fit_and_keep_nobody_out(opened, scheme, start):
     page = opened(start, color_scheme=scheme)
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
         page.locator("main input" if "search" in start else ".find input").fill("causal mask")
         page.locator("#search-results a, [role=option]").first.wait_for()
-        assert barriers(page, rules) == [] and overflowing(page) == []
+        assert barriers(page) == [] and overflowing(page) == []

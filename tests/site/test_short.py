@@ -56,6 +56,7 @@ def test_other_pages_do_without_the_switch(soup, name):
     assert not page.select("link[href*='short.css']")
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_switch_works_by_keyboard_and_holds_for_all_chapters(opened, address):
     page = opened(HEADS)
@@ -85,6 +86,7 @@ def left_out(page: Page) -> bool:
     return here == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_nothing_moves_when_a_page_is_opened(opened, address):
     """The choice holds before the page's scripts, as does a link to what would be left out."""

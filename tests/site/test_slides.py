@@ -63,10 +63,12 @@ LARGE = """() => [...document.querySelectorAll("section")].filter((slide) => {
 }).map((slide) => slide.id)"""
 
 
+@pytest.mark.thorough
 def test_every_figure_fits_on_its_slide(page, site, chapter):
     assert opened(page, site, chapter.name).evaluate(LARGE) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("speaker", [False, True])
 def test_a_printed_slide_is_a_page(page, site, speaker):
     opened(page, site, find("inside").name)

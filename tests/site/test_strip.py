@@ -82,6 +82,7 @@ def test_it_stands_above_the_title_of_each_page_of_a_chapter(soup, told):
     assert not soup(f"notebooks/practice/{chapter.name}").select(".strip-of-pass")
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_it_opens_the_model_at_that_place(opened):
     page = opened(f"notebooks/{find('heads').name}.html")
@@ -119,15 +120,8 @@ def test_it_is_low_and_shows_its_part(opened, slug, width, wide, height, theme):
     assert size >= 13
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    "slug",
-    [
-        chapter.slug if chapter.slug in ("heads", "training", "fast") else thorough(chapter.slug)
-        for chapter in chapters()
-    ],
-)
-def test_the_exhibit_begins_on_the_first_screen(opened, slug):
-    name = find(slug).pages[0].name
-    page = opened(f"notebooks/{name}.html", viewport={"width": 1280, "height": 800})
+def test_the_exhibit_begins_on_the_first_screen(opened, chapter):
+    page = opened(f"notebooks/{chapter.name}.html", viewport={"width": 1280, "height": 800})
     assert page.locator("article .g2-live").first.bounding_box()["y"] <= 660

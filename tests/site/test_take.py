@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from tests.site.waiting import until
-from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,7 +75,8 @@ def alone(root: ET.Element, width: float) -> None:
                 assert target in ids
 
 
-@pytest.mark.parametrize("step", [3, thorough(1)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("step", [3, 1])
 def test_a_saved_figure_stands_alone_and_shows_the_same_text(page, tmp_path, step):
     page.evaluate("document.querySelectorAll('article details').forEach((d) => (d.open = true))")
     takes = page.locator(TAKE)
@@ -92,7 +92,8 @@ def test_a_saved_figure_stands_alone_and_shows_the_same_text(page, tmp_path, ste
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-@pytest.mark.parametrize("path", ["notebooks/06_heads", "book/model", thorough("book/scale")])
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", ["notebooks/06_heads", "book/model", "book/scale"])
 def test_a_saved_exhibit_shows_what_it_shows_now(opened, tmp_path, path):
     page = opened(f"{path}.html", color_scheme="light")
     exhibit = page.locator(".g2-live").first

@@ -46,6 +46,7 @@ def step(learn: Locator) -> int:
     return int(learn.locator(".readings b").first.inner_text().split(" ")[0].replace(",", ""))
 
 
+@pytest.mark.thorough
 def test_a_page_opened_from_a_disk_trains(page, site):
     page.goto((site / "book" / "train.html").as_uri())
     learn = train(page, 60)
@@ -56,6 +57,7 @@ def test_a_page_opened_from_a_disk_trains(page, site):
     assert "/book/train.html" in page.url
 
 
+@pytest.mark.thorough
 def test_a_run_is_continued_after_a_reload(page, address):
     page.goto(f"{address}/book/train.html")
     learn = train(page, 100_000)
@@ -116,6 +118,7 @@ def test_a_finished_run_is_opened_and_trained_further(page, address):
     assert step(learn) == 300
 
 
+@pytest.mark.thorough
 def test_one_press_shows_the_model_that_was_trained_on_the_other_pages(page, address):
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{address}/book/train.html")
@@ -133,6 +136,7 @@ def test_one_press_shows_the_model_that_was_trained_on_the_other_pages(page, add
     learn.get_by_role("button", name=re.compile("open it|train again")).first.wait_for(timeout=LONG)
 
 
+@pytest.mark.thorough
 def test_a_page_without_storage_keeps_the_model_and_says_so(page, address):
     page.add_init_script("indexedDB.open = () => { throw new DOMException('denied') }")
     page.goto(f"{address}/book/train.html")

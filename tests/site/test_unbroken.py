@@ -47,6 +47,7 @@ def test_a_class_that_is_ruled_out_need_not_occur():
     assert cut(rule, own[:2]) == ("", "")
 
 
+@pytest.mark.thorough
 def test_a_hat_is_above_its_letter(opened, soup):
     name = next(p.name for p in pages() if soup(f"notebooks/{p.name}").select(".accent-body"))
     page = opened(f"notebooks/{name}.html")

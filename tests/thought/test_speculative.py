@@ -80,6 +80,7 @@ def from_p(p, q, drafted, generator):
     return kept, int(torch.multinomial(p[kept], 1, generator=generator))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_wrong_rule_is_found_by_the_same_test():
     assert drawn(from_p) > 20

@@ -83,6 +83,7 @@ def assert_same_run(run: Path, reference: Path, tolerance: float = 2e-6) -> None
         torch.testing.assert_close(ours, value, rtol=0, atol=50 * tolerance)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "two, one",
     [("ddp", "single"), ("ddp-4", "single-8"), ("fsdp", "single-4"), ("stopped", "single")]
@@ -111,17 +112,20 @@ def test_torchrun_starts_the_command(data, tmp_path):
     assert [row["step"] for row in read_log(tmp_path / "run" / LOG)][-1] == 3
 
 
+@pytest.mark.thorough
 def test_dropout_differs_between_ranks_but_the_start_of_the_weights_does_not(runs):
     for step in range(TWO_RANKS["steps"]):
         drawn = [(runs / "dropout" / f"drawn-{step}-{rank}.txt").read_text() for rank in (0, 1)]
         assert drawn[0] != drawn[1]
 
 
+@pytest.mark.thorough
 def test_two_ranks_stop_and_resume_with_the_dropout_that_each_had(runs):
     """The signal came to one rank; without a word the others would wait for it forever."""
     assert result(runs / "dropout-again") == result(runs / "dropout")
 
 
+@pytest.mark.thorough
 def test_a_disk_that_fails_on_rank_0_fails_on_all_and_none_waits(runs):
     for rank in (0, 1):
         message = (runs / f"lost-{rank}.txt").read_text()

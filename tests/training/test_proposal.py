@@ -68,6 +68,7 @@ def test_what_the_text_has_decides_the_rest():
             settings_for(short)
 
 
+@pytest.mark.thorough
 def test_the_device_is_measured_and_its_rate_decides(tmp_path, monkeypatch):
     (tmp_path / HEADER).write_text(header(294_000).to_json())
     state = torch.random.get_rng_state()

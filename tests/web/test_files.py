@@ -87,6 +87,7 @@ def test_files_and_folders_that_are_chosen_run(page, tmp_path):
     assert page.evaluate("found")["name"] == "my-crane"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("bits", "group"), [(8, None), (4, 32)])
 def test_a_folder_of_integers_runs(page, tmp_path, bits, group):
     model = quantize(gpt2_edu.GPT2.from_pretrained("crane"), bits, group)

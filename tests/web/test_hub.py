@@ -199,6 +199,7 @@ def test_downloaded_model_answers_as_in_python(reader, hub, entry, model):
     assert hub.asked("GET", CONFIG) == [None]
 
 
+@pytest.mark.thorough
 def test_later_it_loads_without_the_hub(reader, hub, model):
     assert reader.download() == "done"
     hub.requests.clear()
@@ -277,6 +278,7 @@ def test_errors_of_the_server_are_waited_out(reader, hub, model):
     reader.check_logits(model)
 
 
+@pytest.mark.thorough
 def test_only_one_page_downloads_a_model(reader, hub, entry, model):
     hub.pause = 60
     reader.begin()

@@ -12,7 +12,6 @@ from benchmarks.chromium import served
 from gpt2_edu.web import files_script
 from gpt2_site.theme import POLICY
 from tests.site.waiting import until
-from tests.thorough import thorough
 from tests.web.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -144,7 +143,8 @@ SAVE = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("workers", [thorough(1), 2])
+@pytest.mark.thorough
+@pytest.mark.parametrize("workers", [1, 2])
 def test_after_a_reload_a_run_has_the_bits_of_one_that_was_left_alone(show, workers):
     page = show()
     begin(page, slot=None, workers=workers, steps=200)
@@ -193,6 +193,7 @@ def test_a_hidden_page_pauses_and_stores_and_continues_when_it_is_seen(show):
     assert page.evaluate("run.status") == "paused", "a reader's own pause is no page's"
 
 
+@pytest.mark.thorough
 def test_a_page_that_the_browser_freezes_trains_on_afterwards(show):
     page = show()
     begin(page)
@@ -216,6 +217,7 @@ def test_a_computer_that_slept_is_told_of(show, context):
     assert page.evaluate("heard.said[0]").startswith("The computer slept for 2 minutes")
 
 
+@pytest.mark.thorough
 def test_a_run_belongs_to_one_tab(show):
     one, two = show(), show()
     begin(one)
@@ -244,7 +246,8 @@ def test_two_runs_of_a_page_are_stored_apart(show):
     assert page.evaluate(rates) == [0.005, 0.001]
 
 
-@pytest.mark.parametrize(("workers", "dying"), [thorough(1, 0), thorough(2, 0), (2, 1)])
+@pytest.mark.thorough
+@pytest.mark.parametrize(("workers", "dying"), [(1, 0), (2, 0), (2, 1)])
 def test_a_worker_that_dies_is_replaced_once_until_the_next_save(show, workers, dying):
     page = show()
     begin(page, workers=workers)
@@ -260,6 +263,7 @@ def test_a_worker_that_dies_is_replaced_once_until_the_next_save(show, workers, 
     assert page.evaluate("run.workers.ended")
 
 
+@pytest.mark.thorough
 def test_a_worker_that_does_not_answer_is_replaced(show, context):
     context.clock.install()
     page = show()
@@ -337,6 +341,7 @@ def test_a_run_of_another_version_stays_stored_and_is_refused(show):
     assert page.evaluate(other) is None
 
 
+@pytest.mark.thorough
 def test_a_run_that_diverges_is_not_stored_and_returns(show):
     page = show()
     begin(page)
@@ -352,6 +357,7 @@ def test_a_run_that_diverges_is_not_stored_and_returns(show):
     train(page, event["good"] + 1)
 
 
+@pytest.mark.thorough
 def test_after_going_back_the_history_ends_there(show):
     page = show()
     begin(page)

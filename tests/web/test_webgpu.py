@@ -93,10 +93,12 @@ def test_numbers_are_those_of_pytorch(page, name):
     assert page.evaluate(COMPARE, {"name": name, "backend": "webgpu"}) < 1e-4
 
 
+@pytest.mark.thorough
 def test_float16_weights_are_rounded_and_nothing_else(page):
     assert page.evaluate(COMPARE, {"name": "float16", "backend": "webgpu-half"}) < 1e-4
 
 
+@pytest.mark.thorough
 def test_greedy_texts_are_those_of_python_in_a_worker_too(page):
     in_worker = """
       const worker = new Worker("/web/worker.mjs", { type: "module" });
@@ -114,6 +116,7 @@ def test_greedy_texts_are_those_of_python_in_a_worker_too(page):
     assert found == [text["next"][:8] for text in texts]
 
 
+@pytest.mark.thorough
 def test_a_lost_device_is_told_and_the_other_models_answer(page):
     found = page.evaluate(
         ENGINE
@@ -148,6 +151,7 @@ def test_a_lost_device_is_told_and_the_other_models_answer(page):
     assert found["again"] == ["WebGPU", found["before"]]
 
 
+@pytest.mark.thorough
 def test_without_memory_the_model_that_was_there_is_still_there(page):
     found = page.evaluate(
         ENGINE
@@ -222,6 +226,7 @@ def test_a_large_model_goes_to_a_real_graphics_device(page):
     assert names == ["WebAssembly", HALF, "WebAssembly", "WebGPU"]
 
 
+@pytest.mark.thorough
 def test_without_a_graphics_device_it_is_told_what_to_choose(open_page):
     page = open_page()
     assert page.evaluate(ENGINE % (AUTO + "return names;")) == ["WebAssembly", HALF]

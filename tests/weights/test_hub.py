@@ -225,6 +225,7 @@ def test_offline_with_a_filled_cache_needs_no_request(hub, monkeypatch):
 # ---- As a user runs it --------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_settings_of_the_environment_decide_and_a_bar_shows_the_progress(published, tmp_path):
     code = f"""
 from gpt2_edu import GPT2

@@ -90,6 +90,7 @@ def test_a_file_that_was_saved_again_is_read_again(file, make_model, model, enco
     assert_same_weights(GPT2.from_pretrained(file), other)
 
 
+@pytest.mark.thorough
 def test_nothing_is_left_behind(file, tmp_path):
     """Also on a system that lets its user make no links."""
     code = """

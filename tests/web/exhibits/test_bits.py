@@ -49,6 +49,7 @@ def test_map_and_bars_are_those_of_the_rounded_model_in_python(exhibit, crane, b
     assert moved == pytest.approx((weights - before).abs().max().item(), abs=6e-3)
 
 
+@pytest.mark.thorough
 def test_a_story_is_judged_as_in_python_and_marked_where_it_goes_wrong(exhibit):
     shown = exhibit("bits", text=MARSH, head="1.0")
     seen = set()

@@ -107,6 +107,7 @@ def test_answers_are_those_of_python(shown_cups, seed, swaps):
     assert ("No game in training" in shown.sentence) == (swaps > cups.MOST)
 
 
+@pytest.mark.thorough
 def test_cups_are_swapped_by_clicks_by_keys_and_by_dragging(exhibit):
     for context in (STILL, {**STILL, "has_touch": True, "viewport": {"width": 390, "height": 844}}):
         shown = exhibit("cups", context=context, **SETTINGS)
@@ -177,6 +178,7 @@ def test_shuffling_makes_swaps_until_the_reader_goes_on(shown_cups):
     assert len(shown.tokens()) == 1
 
 
+@pytest.mark.thorough
 def test_many_games_are_tried_in_the_page(shown_cups):
     shown = shown_cups()
     for swaps in (6, 5):

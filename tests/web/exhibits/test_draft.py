@@ -145,7 +145,8 @@ def test_a_token_shows_its_bars_its_dart_and_the_reason(exhibit):
     assert widths[0] == pytest.approx(5 * widths[1], rel=0.05)
 
 
-@pytest.mark.parametrize("temperature", [thorough(0), 2])
+@pytest.mark.thorough
+@pytest.mark.parametrize("temperature", [0, 2])
 def test_the_draft_may_have_another_temperature_and_other_darts(shown_draft, temperature):
     text = "In the city by the river, the crane"
     shown = shown_draft(query={"tau": str(temperature), "passes": "99"})

@@ -107,7 +107,7 @@ ODD = """async (text) => {
 }"""
 
 
-SOON = [thorough(*key) if number % 4 else key for number, key in enumerate(KEYS)]
+SOON = [thorough(*key) if number % 8 else key for number, key in enumerate(KEYS)]
 
 
 @pytest.mark.parametrize(("kind", "part", "keys", "query"), SOON, ids=[key[0] for key in KEYS])
@@ -128,7 +128,7 @@ def among(kinds: set[str]) -> list[Any]:
     return [kind if kind in kinds else thorough(kind) for kind in SETTINGS]
 
 
-@pytest.mark.parametrize("kind", among({"crane", "heads", "order", "valley"}))
+@pytest.mark.parametrize("kind", among({"crane", "heads"}))
 def test_an_odd_address_is_taken_as_far_as_it_makes_sense(kind_of, kind):
     shown = kind_of(kind)
     odd = shown.page.evaluate(ODD, "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 12)
@@ -232,7 +232,7 @@ MANY = """async (part, act) => {
         ("crane", "[aria-label^='query of crane']", "drag"),
         thorough("layernorm", "input[type=range]", "slide"),
         thorough("order", ".strip button >> nth=1", "press"),
-        ("heads", "input[type=text]", "type"),
+        thorough("heads", "input[type=text]", "type"),
     ],
 )
 def test_of_many_changes_at_once_the_last_is_shown(kind_of, kind, part, act):
@@ -289,7 +289,8 @@ def test_no_frame_is_needed(kind_of, crane):
 LEAST = {"n_layer": 1, "n_head": 1, "n_embd": 1, "block_size": 1}
 
 
-@pytest.mark.parametrize("kinds", [["heads", "layernorm"], thorough(list(SETTINGS))], ids=len)
+@pytest.mark.thorough
+@pytest.mark.parametrize("kinds", [["heads", "layernorm"], list(SETTINGS)], ids=len)
 def test_the_smallest_model_answers(kind_of, tmp_path, kinds):
     path = tmp_path / "mine.safetensors"
     save_for_page(GPT2(GPT2Config(vocab_size=270, **LEAST)), TOKENIZER, path)

@@ -47,8 +47,7 @@ def lanes(shown) -> list[str]:
         thorough("", 1, 1280),
         thorough("\u05e9\u05dc\u05d5\u05dd crane", None, 390),
         ("a \U0001f600 crane <img src=x onerror=alert(1)> <b><b>", 12, 704),
-        *(thorough(LONG, 12, width) for width in (1280, 704)),
-        (LONG, 12, 390),
+        *(thorough(LONG, 12, width) for width in (1280, 704, 390)),
     ],
     ids=["nothing", "right to left", "markup", "wide", "middle", "narrow"],
 )
@@ -68,12 +67,13 @@ def test_any_text_is_drawn(still, text, count, width):
         assert found[0].startswith("+") and "are left out" in shown.element.inner_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text",
     [
-        thorough(""),
+        "",
         "\u05e9\u05dc\u05d5\u05dd Zw\u00f6lf \U0001f600 \U0001f469\u200d\U0001f467",
-        thorough(LONG),
+        LONG,
     ],
     ids=["one token", "not in Crane World", "128 tokens"],
 )
@@ -88,12 +88,13 @@ def test_any_text_is_drawn_at_every_level(still, text):
         shown.stands()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sizes",
     [
         {"n_layer": 1, "n_head": 1, "n_embd": 1, "block_size": 1},
-        thorough({"n_layer": 1, "n_head": 25, "n_embd": 1600, "block_size": 40}),
-        thorough({"n_layer": 48, "n_head": 5, "n_embd": 20, "block_size": 40}),
+        {"n_layer": 1, "n_head": 25, "n_embd": 1600, "block_size": 40},
+        {"n_layer": 48, "n_head": 5, "n_embd": 20, "block_size": 40},
     ],
     ids=["least", "many heads", "many blocks"],
 )
@@ -182,6 +183,7 @@ def test_a_guess_that_is_no_word_is_named_too(still, tmp_path, token, name):
     assert set(shown.element.locator(".flow-picture .word").all_text_contents()) == {name}
 
 
+@pytest.mark.thorough
 def test_rows_of_a_large_matrix_are_fetched_as_they_are_shown(picture, tmp_path):
     torch.manual_seed(3)
     config = GPT2Config(vocab_size=270, n_layer=1, n_head=2, n_embd=520, block_size=40)
@@ -220,6 +222,7 @@ def test_rows_of_a_large_matrix_are_fetched_as_they_are_shown(picture, tmp_path)
     assert shows(int(place.split(".")[4]))
 
 
+@pytest.mark.thorough
 def test_of_two_hundred_quick_changes_the_last_one_stands(picture):
     shown = picture()
     shown.element.locator("input[type=text]").evaluate(
@@ -286,6 +289,7 @@ def test_on_a_phone_play_and_its_whole_caption_are_at_the_edge_of_the_screen(pic
     assert caption.count() == 0 and shown.element.evaluate("e => e.state.get('station')") > 15
 
 
+@pytest.mark.thorough
 def test_the_line_of_code_waits_for_a_click_on_the_first_page_only(still):
     line = still().element.locator(".flow-line")
     assert "p = logits.softmax(dim=-1) probabilities, chapter 11" in line.inner_text()
@@ -300,6 +304,7 @@ def test_the_line_of_code_waits_for_a_click_on_the_first_page_only(still):
     assert line.bounding_box()["height"] == high
 
 
+@pytest.mark.thorough
 def test_the_flag_of_a_playing_pass_is_below_the_lanes(picture):
     shown = picture()
     shown.element.get_by_role("button", name="play", exact=True).click()
@@ -337,6 +342,7 @@ def test_beads_run_at_rest_but_not_while_the_reader_works(picture):
     assert shown.element.locator(".flow-pulses").is_hidden()
 
 
+@pytest.mark.thorough
 def test_weights_fly_from_one_level_to_the_next(picture):
     shown = picture()
     shown.element.hover()
@@ -357,6 +363,7 @@ def test_weights_fly_from_one_level_to_the_next(picture):
     shown.page.wait_for_function("!document.querySelector('.flow-squares')")
 
 
+@pytest.mark.thorough
 def test_what_is_opened_grows_into_its_level_and_shrinks_to_it_again(picture):
     shown = picture()
     shown.element.hover()
@@ -384,6 +391,7 @@ def test_what_is_opened_grows_into_its_level_and_shrinks_to_it_again(picture):
     shown.page.wait_for_function("!document.querySelector('.flow-picture :is(.sheet, .ghost)')")
 
 
+@pytest.mark.thorough
 def test_from_a_head_to_a_product_of_its_query_and_out_again(still, crane):
     shown = still(query={"place": "1.0"})
     crumbs = shown.element.locator(".flow-crumbs")
@@ -449,7 +457,8 @@ def test_an_output_under_the_pointer_is_shown_until_it_leaves(picture):
     assert "number" in shown.ready().element.locator(".flow-crumbs").inner_text()
 
 
-@pytest.mark.parametrize("width", [1280, thorough(390)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1280, 390])
 def test_layernorm_is_spelled_out_for_one_number(still, crane, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = still(query={"place": "1"}, context=viewport)
@@ -480,7 +489,8 @@ def test_layernorm_is_spelled_out_for_one_number(still, crane, width):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("block 1")
 
 
-@pytest.mark.parametrize("width", [thorough(1280), thorough(800), 390])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1280, 800, 390])
 def test_a_block_names_its_parts_and_has_rows_of_one_length(still, width):
     shown = still(query={"place": "1"}, context={"viewport": {"width": width, "height": 900}})
     dials = shown.ready().element.locator(".dial")
@@ -497,6 +507,7 @@ def test_a_block_names_its_parts_and_has_rows_of_one_length(still, width):
     assert lengths[1] == "mostly sideways: 69.98 → 75.04"
 
 
+@pytest.mark.thorough
 def test_a_block_is_played_step_by_step(picture):
     shown = picture(query={"place": "1"}, context={"reduced_motion": "reduce"})
     slider, line, veil = (
@@ -601,6 +612,7 @@ def test_a_share_is_set_by_hand_and_all_that_follows_is_computed(still, crane):
     assert shown.element.locator(".by-hand").count() == 0
 
 
+@pytest.mark.thorough
 def test_a_token_is_exchanged_in_its_lane(still):
     shown = still()
     token = shown.element.locator(".token").nth(3)
@@ -627,6 +639,7 @@ def test_a_token_is_exchanged_in_its_lane(still):
     assert "lifted" in shown.sentence
 
 
+@pytest.mark.thorough
 def test_words_are_offered_while_one_types_and_for_an_unknown_one(still, crane):
     shown = still()
     field = shown.element.locator(".flow-field input")
@@ -673,7 +686,8 @@ def test_in_place_of_an_unknown_word_likely_ones_are_offered(still, crane):
         assert begins and shares[begins[0]] >= 0.01, word
 
 
-@pytest.mark.parametrize("width", [390, thorough(1280)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [390, 1280])
 def test_before_numbers_that_mean_little_it_is_said_so(still, width):
     """In a line above the picture, which hides nothing of it."""
     shown = still(context={"viewport": {"width": width, "height": 800}})
@@ -710,6 +724,7 @@ def test_before_numbers_that_mean_little_it_is_said_so(still, width):
     assert english not in who.inner_text()
 
 
+@pytest.mark.thorough
 def test_two_texts_are_compared_in_one_picture_and_dice_exchange_a_word(still):
     shown = still()
     shown.element.hover()  # what compares comes when somebody is near
@@ -749,6 +764,7 @@ def test_the_dart_has_knobs(picture, crane):
     assert lanes(shown)[-1] == "␣ate"
 
 
+@pytest.mark.thorough
 def test_a_bug_of_the_museum_is_met(still, crane):
     expected = crane.next(crane.trace(TEXT, {"pos_emb": torch.zeros_like})["logits"])
     shown = still()
@@ -810,6 +826,7 @@ def test_a_head_that_is_played_goes_through_its_steps(picture):
     assert "mix: the values, each times its share" in shown.sentence
 
 
+@pytest.mark.thorough
 def test_on_a_phone_a_heads_step_is_told_at_the_edge_of_the_screen(still):
     query = {"place": "1.0", "step": "1"}
     shown = still(query=query, context={"viewport": {"width": 390, "height": 844}})
@@ -843,7 +860,8 @@ def test_the_first_head_that_is_opened_shows_what_it_does(picture):
     assert shown.ready().element.locator(".flow-play").inner_text() == "play"
 
 
-@pytest.mark.parametrize("width", [1280, thorough(390)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1280, 390])
 def test_every_matrix_stands_below_the_whole_and_opens(still, crane, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = still(context=viewport)
@@ -969,6 +987,7 @@ def test_a_head_opens_and_its_scissors_cut_it(still, width):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 1.0")
 
 
+@pytest.mark.thorough
 def test_a_cut_is_told_as_before_and_after(still, crane):
     with_all = crane.next(crane.trace(TEXT)["logits"])["␣ate"]
     shown = still(query={"off": "1.0 1.2"})
@@ -996,6 +1015,7 @@ def test_a_cut_is_told_as_before_and_after(still, crane):
     assert "too: " not in shown.sentence  # it looks at the beginning
 
 
+@pytest.mark.thorough
 def test_a_stored_run_greys_what_it_cannot_do(still):
     shown = still(query={"run": "3"})
     for name in ("one token", "write on"):
@@ -1023,7 +1043,8 @@ def test_a_stored_run_greys_what_it_cannot_do(still):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 0.3")
 
 
-@pytest.mark.parametrize("width", [1280, thorough(390)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1280, 390])
 def test_of_many_blocks_each_head_has_its_light(still, width):
     how = {"viewport": {"width": width, "height": 800}, "forced_colors": "active"}
     shown = still(query={"run": "3"}, context=how)
@@ -1053,7 +1074,8 @@ def test_of_many_blocks_each_head_has_its_light(still, width):
     crumbs.get_by_text("head 0.1").wait_for()
 
 
-@pytest.mark.parametrize("width", [390, thorough(1280)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [390, 1280])
 def test_an_unknown_word_moves_nothing_and_one_of_its_kind_is_offered(picture, width):
     shown = picture(context={"viewport": {"width": width, "height": 844}})
     top = "e => e.querySelector('.flow-picture').getBoundingClientRect().top"
@@ -1070,7 +1092,8 @@ def test_an_unknown_word_moves_nothing_and_one_of_its_kind_is_offered(picture, w
     assert field.input_value() == "By the river, the crane ate"
 
 
-@pytest.mark.parametrize("width", [390, thorough(1280)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [390, 1280])
 def test_another_model_answers_and_nothing_moves(picture, width):
     shown = picture(context={"viewport": {"width": width, "height": 844}})
     who, field = (shown.element.locator(part) for part in (".flow-who", ".flow-field"))
@@ -1095,7 +1118,8 @@ def test_another_model_answers_and_nothing_moves(picture, width):
 DEEP = ["1", "1.0", "1.mlp", "1.mlp.3", "1.0.q.6", "1.0.6.3.0", "1.ln_1.6"]
 
 
-@pytest.mark.parametrize("size", [thorough((1280, 800)), (390, 844)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
 def test_the_stage_is_where_it_is_and_as_high_at_every_level(picture, size):
     view = dict(zip(("width", "height"), size, strict=True))
     shown = picture(context={"viewport": view, "reduced_motion": "reduce"})
@@ -1111,6 +1135,7 @@ def test_the_stage_is_where_it_is_and_as_high_at_every_level(picture, size):
         assert shown.element.locator(".flow-crumbs").is_visible()
 
 
+@pytest.mark.thorough
 def test_a_deeper_level_begins_at_its_bar_where_that_is_out_of_sight(picture):
     shown = picture(context={"viewport": {"width": 390, "height": 700}})
     block = shown.element.get_by_role("button", name="block 2: open it")
@@ -1121,7 +1146,8 @@ def test_a_deeper_level_begins_at_its_bar_where_that_is_out_of_sight(picture):
     assert 0 <= shown.element.locator(".flow-crumbs").bounding_box()["y"] < 100
 
 
-@pytest.mark.parametrize("size", [(1280, 800), thorough((390, 844))])
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
 def test_nothing_moves_from_step_to_step_of_the_tour(picture, size):
     view = dict(zip(("width", "height"), size, strict=True))
     shown = picture(context={"viewport": view, "reduced_motion": "reduce"})
@@ -1146,6 +1172,7 @@ def test_nothing_moves_from_step_to_step_of_the_tour(picture, size):
     assert found == [[*found[0][:2], True, True]] * 10
 
 
+@pytest.mark.thorough
 def test_the_tour_lights_what_it_speaks_of(picture):
     shown = picture(context={"reduced_motion": "reduce"})
     shown.element.get_by_role("button", name="Take the tour").click()

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from gpt2_site import one_pass
-from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 TEXT = "In the marsh, the crane"
@@ -27,6 +26,7 @@ def still_picture(still):
     return lambda **more: still("flow", **{**SETTINGS, **more})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1280, 390])
 def test_an_mlp_is_four_times_as_deep_as_a_vector_and_heads_part_it(still_picture, width):
     shown = still_picture(context={"viewport": {"width": width, "height": 900}})
@@ -139,6 +139,7 @@ def number(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
+@pytest.mark.thorough
 def test_products_are_added_one_after_another(picture, crane):
     shown = picture(query=PRODUCT, context={"speed": 1})
     sums = products(crane).cumsum(0)
@@ -187,7 +188,8 @@ def test_who_wants_nothing_to_move_sees_the_sum_and_steps_through_it(picture, cr
     assert number(summed.text_content()) == pytest.approx(sums[-1].item(), abs=0.00501)
 
 
-@pytest.mark.parametrize("place", ["1", thorough("1.0.6.3.16"), thorough("2.mlp.5")])
+@pytest.mark.thorough
+@pytest.mark.parametrize("place", ["1", "1.0.6.3.16", "2.mlp.5"])
 def test_the_whole_stands_beside_a_deeper_level_and_leads_back(still_picture, place):
     shown = still_picture()
     shown.element.hover()
@@ -211,6 +213,7 @@ def test_the_whole_stands_beside_a_deeper_level_and_leads_back(still_picture, pl
     assert shown.element.locator(".token").count() == 7
 
 
+@pytest.mark.thorough
 def test_the_whole_is_in_the_corner_of_what_is_zoomed(still_picture):
     shown = still_picture()
     shown.element.hover()
@@ -228,6 +231,7 @@ def test_the_whole_is_in_the_corner_of_what_is_zoomed(still_picture):
     assert inset.count() == 0
 
 
+@pytest.mark.thorough
 def test_a_phone_has_the_way_back_in_words_and_beside_them_the_whole(still_picture):
     shown = still_picture(
         query={"place": "1.0"}, context={"viewport": {"width": 390, "height": 844}}
@@ -242,7 +246,8 @@ def test_a_phone_has_the_way_back_in_words_and_beside_them_the_whole(still_pictu
     )
 
 
-@pytest.mark.parametrize("size", [thorough((1280, 800)), (390, 844)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
 def test_an_opened_block_is_played_where_it_is_seen(picture, size):
     """Below a block that is higher than the window the button stays, and Space plays."""
     view = dict(zip(("width", "height"), size, strict=True))
@@ -264,6 +269,7 @@ def test_an_opened_block_is_played_where_it_is_seen(picture, size):
     assert shown.page.evaluate(told) == "block 1: open it"
 
 
+@pytest.mark.thorough
 def test_a_head_is_told_in_two_lines_on_a_phone(picture):
     context = {"viewport": {"width": 390, "height": 844}, "reduced_motion": "reduce"}
     shown = picture(query={"place": "1.0"}, context=context)

@@ -65,6 +65,7 @@ def test_ribbons_are_the_stored_weights(picture, shot, text):
     shown.stands()
 
 
+@pytest.mark.thorough
 def test_a_step_of_the_slider_changes_ribbons_in_their_place(picture):
     shown = picture(query={"learned": "2", "shot": "13"})
     one = shown.element.locator(".ribbon", has_text="head 0.1: ␣crane takes").first
@@ -113,6 +114,7 @@ def test_what_is_not_stored_is_said_at_every_place(picture):
     assert "lifted" in shown.sentence and "learned" not in shown.query
 
 
+@pytest.mark.thorough
 def test_stored_texts_stand_behind_more(picture):
     shown = picture()
     stored = shown.element.get_by_role("button", name="A crane ate fish.")

@@ -11,6 +11,7 @@ FILE = Path(__file__).parents[2] / "saved" / "my_gpt2.py"
 BOOK = " (the book's answer)"
 
 
+@pytest.mark.thorough
 def test_parts_of_the_book_are_grey_and_own_code_is_shown(still, tmp_path):
     shown = still("flow", text="In the marsh, the crane", tensors="folded")
     shown.ready()

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from gpt2_site import one_pass
-from tests.thorough import thorough
 from tests.web.exhibits.test_own_model import choose, mine  # noqa: F401
 
 pytestmark = pytest.mark.browser
@@ -22,14 +21,11 @@ def text_of(shown) -> str:
     return shown.element.locator(".flow-field input").input_value()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("unit", "told", "legend"),
     [
-        thorough(
-            "characters",
-            "Each token is one character, and ␣ is a space.",
-            "the character that wins",
-        ),
+        ("characters", "Each token is one character, and ␣ is a space.", "the character that wins"),
         ("merges", "A token is a word or a part of one, and ␣ is a space.", "the word that wins"),
     ],
 )
@@ -51,6 +47,7 @@ def test_its_examples_and_tokens_are_the_readers(still, mine, unit, told, legend
     assert "Crane World’s model answers" in shown.ready().element.locator(".flow-who").inner_text()
 
 
+@pytest.mark.thorough
 def test_writing_on_at_once_continues_the_example_that_was_chosen(still):
     shown = still("flow", **one_pass.settings(), query={"temperature": "0"})
     shown.element.evaluate(
@@ -67,7 +64,8 @@ def test_writing_on_at_once_continues_the_example_that_was_chosen(still):
     assert text_of(shown).startswith("In the city, the crane lifted")
 
 
-@pytest.mark.parametrize("width", [1280, thorough(390)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1280, 390])
 def test_the_old_picture_stays_until_another_model_has_its_own(exhibit, width):
     context = {"viewport": {"width": width, "height": 844}}
     shown = exhibit("flow", **one_pass.settings(), context=context)
@@ -99,7 +97,8 @@ def test_the_old_picture_stays_until_another_model_has_its_own(exhibit, width):
     assert shown.element.locator(".flow-stage").evaluate("e => e.style.minHeight") == ""
 
 
-@pytest.mark.parametrize("width", [390, thorough(1280)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [390, 1280])
 def test_long_words_do_not_run_into_each_other(still, width):
     context = {"viewport": {"width": width, "height": 844}}
     shown = still("flow", **one_pass.settings(), query={"off": "1.0"}, context=context)

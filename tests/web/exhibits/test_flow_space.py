@@ -57,6 +57,7 @@ POINT = """(canvas) => {
 }"""
 
 
+@pytest.mark.thorough
 def test_what_is_written_and_told_in_space_is_pythons(space, crane):
     shown = space()
     tokens = ["⟨start⟩", "In", "the", "marsh", ",", "the", "crane"]
@@ -84,6 +85,7 @@ def test_what_is_written_and_told_in_space_is_pythons(space, crane):
         assert any(number(value) == pytest.approx(acts[t].item(), abs=0.006) for t in same[token])
 
 
+@pytest.mark.thorough
 def test_by_keyboard_into_a_block_and_back(space):
     shown = space()
     shown.tab_to("button.space-label.block")
@@ -140,6 +142,7 @@ def test_without_webgl_the_flat_picture_stays_and_says_why(exhibit):
     assert shown.element.locator(".flow-picture .token").first.is_visible()
 
 
+@pytest.mark.thorough
 def test_quick_changes_leave_the_last_one(space):
     shown = space()
     shown.element.evaluate(

@@ -8,7 +8,6 @@ import torch
 from gpt2_edu import GPT2, GPT2Config, load_tokenizer
 from gpt2_edu.web import save_for_page
 from gpt2_site import one_pass
-from tests.thorough import thorough
 from tests.web.exhibits.conftest import READY, WAIT
 
 pytestmark = pytest.mark.browser
@@ -75,6 +74,7 @@ def test_it_is_painted_once_with_all_that_it_needs(exhibit, pages):
         assert shown.page.evaluate("painted") == 1
 
 
+@pytest.mark.thorough
 def test_every_station_shows_pythons_numbers_of_the_token(still, crane):
     at = 2
     shown = still("flow", text=MARSH, tensors="open", query={"at": str(at)})
@@ -167,12 +167,13 @@ def test_folds_stay_open_when_another_model_comes(still, tmp_path):
     assert folds.evaluate_all(opened) == [False, True]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("value", "name", "far"),
     [
-        thorough("plain", "plain JavaScript", 0.006),
-        thorough("wasm-half", "WebAssembly, float16 weights", 0.006),
-        thorough("wasm-int8", "WebAssembly, int8 weights", 0.05),
+        ("plain", "plain JavaScript", 0.006),
+        ("wasm-half", "WebAssembly, float16 weights", 0.006),
+        ("wasm-int8", "WebAssembly, int8 weights", 0.05),
         ("wasm-int4", "WebAssembly, int4 weights", 0.1),
     ],
 )
@@ -199,7 +200,8 @@ def test_an_arithmetic_that_is_missing_leaves_the_one_before(still):
     assert rows(shown) == before
 
 
-@pytest.mark.parametrize("width", [thorough(1280), thorough(704), 390])
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1280, 704, 390])
 def test_nothing_of_it_is_cut_off(still, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = still("flow", text=MARSH, tensors="open", context=viewport)

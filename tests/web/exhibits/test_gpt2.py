@@ -64,6 +64,7 @@ def fetch(shown) -> None:
     shown.element.locator(".status", has_text="GPT-2 answers now").wait_for(timeout=WAIT)
 
 
+@pytest.mark.thorough
 def test_it_is_fetched_if_the_reader_agrees_and_stored_until_it_is_deleted(exhibit, pages):
     shown = exhibit("heads", text=TEXT)
     before = shown.bars()

@@ -130,6 +130,7 @@ def test_it_comes_from_the_site_and_gives_the_logits_of_the_whole(exhibit, made)
     panel.locator("li").wait_for(state="detached")
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_the_picture_offers_it_with_its_size(still, made):
     shown = still("flow", **SETTINGS)
@@ -147,6 +148,7 @@ def test_the_picture_offers_it_with_its_size(still, made):
     shown.element.get_by_role("button", name="use all of GPT-2 (81 MB)").wait_for(timeout=WAIT)
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_a_site_without_it_is_not_asked_for_it(still):
     shown = still("flow", **SETTINGS)

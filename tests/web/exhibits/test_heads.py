@@ -52,6 +52,7 @@ def test_a_token_is_shown_with_the_rest_of_its_word(exhibit, crane):
         assert text.endswith(name[1:] + rest)
 
 
+@pytest.mark.thorough
 def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     shown = exhibit("heads", text=RIVER, head="1.0", rivals=[" ate", " lifted"])
     before = shown.bars()
@@ -79,6 +80,7 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     assert shown.element.locator(".thumbs :focus").inner_text() == "1.3"
 
 
+@pytest.mark.thorough
 def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
     shown = exhibit("heads", text=RIVER, head="1.2")
     shown.element.locator(".strip button", has_text="␣river").click()

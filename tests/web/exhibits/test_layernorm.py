@@ -78,6 +78,7 @@ def test_dots_and_bars_are_pythons(exhibit, crane, volume):
     assert shown.bars() == next_tokens(shown, tape, crane)
 
 
+@pytest.mark.thorough
 def test_with_the_norm_nothing_changes_without_it_all_does(exhibit, crane, bare):
     shown = exhibit("layernorm", text=MARSH)
     before = shown.bars()

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from tests.thorough import thorough
 from tests.web.exhibits.conftest import MODULES, ROOT
 
 pytestmark = pytest.mark.browser
@@ -92,6 +91,7 @@ def test_nothing_is_fetched_before_a_reader_trains(exhibit, pages):
     assert not [url for url in pages.asked if "/runs" in url or "/files/" in url]
 
 
+@pytest.mark.thorough
 def test_a_run_is_begun_paused_continued_and_stopped(learn):
     run = learn().train().seen("What it writes after")
     assert run.element.locator(".choices").is_hidden()
@@ -140,6 +140,7 @@ def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
     assert all(float(cells[0]) > 0 for cells in table.values())
 
 
+@pytest.mark.thorough
 def test_its_end_is_told_and_another_may_follow(learn):
     run = learn({"every": 500}).train()
     run.button("train again").wait_for()
@@ -157,6 +158,7 @@ def test_its_end_is_told_and_another_may_follow(learn):
     assert [start[2] for start in run.asked("start")] == [0, 0]
 
 
+@pytest.mark.thorough
 def test_a_model_is_taken_along_and_writes_also_when_its_run_has_ended(learn):
     run = learn().train().seen("It is yours")
     for name, file in (("save as a file", "safetensors"), ("save for transformers", "zip")):
@@ -204,6 +206,7 @@ def test_the_rate_acts_while_it_runs(learn):
     assert run.element.locator(".warns").is_hidden()
 
 
+@pytest.mark.thorough
 def test_a_run_that_diverges_goes_back_at_a_click(learn):
     run = learn().tells(wild=[0]).train()
     run.element.get_by_role("alert").wait_for()
@@ -369,6 +372,7 @@ def test_refusals_are_in_sight_on_a_phone(learn):
     alert.wait_for(state="hidden")
 
 
+@pytest.mark.thorough
 def test_a_text_of_ones_own(learn):
     run = learn()
     labels = map(run.element.get_by_label, ("Its size", "It begins with"))
@@ -396,6 +400,7 @@ def test_a_text_of_ones_own(learn):
     assert {len(cells) for cells in run.shown.table().values()} == {2}  # no judge
 
 
+@pytest.mark.thorough
 def test_a_model_in_a_file_is_what_a_run_begins_with(learn):
     run = learn({"wrong": "this file has no tokenizer"})
     run.button("a text of yours").click()
@@ -419,6 +424,7 @@ def test_a_model_in_a_file_is_what_a_run_begins_with(learn):
     assert run.element.get_by_label("Its size").is_enabled()
 
 
+@pytest.mark.thorough
 def test_a_text_of_ones_own_knows_no_stories(learn):
     run = learn({"story": "Der Kran steht über dem Moo", "overfits": True})
     run.button("a text of yours").click()
@@ -467,7 +473,7 @@ def test_numbers_agree_and_do_not_touch(learn):
     assert "step, of 8,000" in run.element.locator(".readings").inner_text()
 
 
-@pytest.mark.parametrize("context", [thorough(OWN), PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("context", [OWN, PHONE], ids=["desk", "phone"])
 @pytest.mark.thorough
 def test_nothing_overflows_and_everything_has_a_name(learn, context):
     run = learn(context=context).train().seen("A story by all the rules.")
@@ -531,6 +537,7 @@ def left_in_place(run: Run) -> None:
     assert run.shown.sentence.startswith(last)
 
 
+@pytest.mark.thorough
 def test_a_phone_shows_a_run_and_what_it_leaves_when_it_is_stopped(learn):
     run = own_text(learn(context=PHONE)).train().seen("What it writes after")
     in_sight(run, ".run-bar .main", ".progress", ".run-1 .story", ".run-1 .soft")
@@ -541,6 +548,7 @@ def test_a_phone_shows_a_run_and_what_it_leaves_when_it_is_stopped(learn):
     left_in_place(run)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("own", [False, True], ids=["stories", "a text"])
 def test_a_phone_shows_what_came_of_a_run_and_what_to_do_next_at_once(learn, own):
     run = learn({"every": 600}, context=PHONE)
@@ -561,6 +569,7 @@ def test_a_reader_who_writes_while_a_run_ends_stays_in_the_field(learn):
     assert field.evaluate("field => field === document.activeElement && field.value") == "Der Kran"
 
 
+@pytest.mark.thorough
 def test_writing_goes_on_beyond_the_window(learn):
     run = own_text(learn()).train().seen("It is yours")
     assert run.button("write on").is_hidden()
@@ -575,6 +584,7 @@ def test_writing_goes_on_beyond_the_window(learn):
     assert run.asked("write") == [[1], [2]], "each time with another seed"
 
 
+@pytest.mark.thorough
 def test_the_time_a_run_takes_is_said_before_and_while_it_goes(learn):
     run = own_text(learn(context=PHONE))
     choice, field = (

@@ -54,6 +54,7 @@ def test_without_the_mask_all_positions_see_their_future_and_no_error_tells(exhi
     assert shown.query == "?mask=false"
 
 
+@pytest.mark.thorough
 def test_the_word_is_typed_or_picked_and_may_be_several_tokens(exhibit, crane):
     shown = exhibit("mask", **SETTINGS, context={"has_touch": True})
     shown.element.get_by_role("button", name="tower").tap()

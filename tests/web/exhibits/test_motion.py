@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.thorough import thorough
 from tests.web.exhibits.test_every import CITY, MARSH, SETTINGS, among
 
 pytestmark = pytest.mark.browser
@@ -63,6 +62,7 @@ def test_what_the_sentence_asks_for_is_done(kind_of, kind):
     shown.stands()
 
 
+@pytest.mark.thorough
 def test_a_hand_shows_it_and_a_reader_who_takes_over_stops_it(kind_of):
     shown = kind_of("layernorm", first="Turn the volume.", context={"speed": 1})
     shown.element.get_by_role("button", name="Do it for me").click()
@@ -138,13 +138,13 @@ def test_a_path_begins_where_one_clicks_and_a_run_is_where_its_curve_is_pressed(
 
 
 MOVES = [
-    thorough("tokens", "(e) => e.querySelector('input[type=range]')", "Home"),
+    ("tokens", "(e) => e.querySelector('input[type=range]')", "Home"),
     ("writers", "(e) => e.querySelector('button.bar')", "Enter"),
-    thorough("sampling", "(e) => e.querySelectorAll('.side-by-side button')[1]", "Enter"),
+    ("sampling", "(e) => e.querySelectorAll('.side-by-side button')[1]", "Enter"),
     ("layernorm", "(e) => e.querySelector('input[type=range]')", "Home"),
-    thorough("mask", "(e) => e.querySelector('input[type=checkbox]')", "Space"),
-    thorough("valley", "(e) => e.querySelector('input[type=checkbox]')", "Space"),
-    thorough("mistakes", "(e) => e.querySelector('input[type=checkbox]')", "Space"),
+    ("mask", "(e) => e.querySelector('input[type=checkbox]')", "Space"),
+    ("valley", "(e) => e.querySelector('input[type=checkbox]')", "Space"),
+    ("mistakes", "(e) => e.querySelector('input[type=checkbox]')", "Space"),
 ]
 COUNT = """async () => {
   let most = 0;
@@ -156,6 +156,7 @@ COUNT = """async () => {
 }"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "part", "key"), MOVES)
 def test_a_change_is_seen_to_happen_unless_nothing_is_to_move(kind_of, kind, part, key):
     for motion in ("no-preference", "reduce"):

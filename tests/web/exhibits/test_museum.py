@@ -97,6 +97,7 @@ EACH = f"""async (element, [names, wait]) => {{
 }}"""
 
 
+@pytest.mark.thorough
 def test_maps_and_bars_are_those_of_the_same_bug_in_python(museum, crane):
     found = museum().element.evaluate(EACH, [FORWARD, WAIT])
     ids = torch.tensor([crane.ids(MARSH)])
@@ -176,6 +177,7 @@ def test_the_text_is_what_the_bug_writes_in_python(museum, crane, name):
     assert (name == "no bug") == same.is_visible()
 
 
+@pytest.mark.thorough
 def test_a_riddle_names_nothing_until_it_is_guessed(museum):
     shown = museum(mystery=1)
     assert shown.sentence.startswith("Riddle 1: a bug is on, no error is raised, and 5 of 12 signs")

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from gpt2_edu import trace
-from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 CITY = "In the city by the river, the crane"
@@ -46,6 +45,7 @@ def test_bars_and_the_four_changes_are_pythons(exhibit, crane):
     assert re.match(r"Positions and the mask tell the order: ␣ate goes from 0.17\d", shown.sentence)
 
 
+@pytest.mark.thorough
 def test_with_both_off_no_bar_moves_whatever_the_order(exhibit, crane):
     shown = exhibit("order", text=CITY)
     assert shown.sentence == "As typed, ␣lifted comes next with 0.25. Move a word."
@@ -68,7 +68,8 @@ def test_with_both_off_no_bar_moves_whatever_the_order(exhibit, crane):
     assert shown.query == "?positions=false"
 
 
-@pytest.mark.parametrize("touch", [thorough(False), True])
+@pytest.mark.thorough
+@pytest.mark.parametrize("touch", [False, True])
 def test_words_are_dragged_and_the_last_stays(exhibit, touch):
     shown = exhibit("order", text=CITY, context={"has_touch": touch})
     buttons = shown.element.locator(".strip button")

@@ -13,7 +13,6 @@ from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.web import save_for_page
 from gpt2_site import one_pass
-from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 TEXT = "In the marsh, the crane"
@@ -46,6 +45,7 @@ def choose(shown, path: Path) -> None:
     shown.element.locator(".status", has_text="answers now").wait_for(timeout=WAIT)
 
 
+@pytest.mark.thorough
 def test_it_answers_with_its_own_tokenizer_and_sizes_until_the_reader_goes_back(
     exhibit, mine, crane
 ):
@@ -66,7 +66,8 @@ def test_it_answers_with_its_own_tokenizer_and_sizes_until_the_reader_goes_back(
     assert shown.element.locator(".thumbs button").count() == 12
 
 
-@pytest.mark.parametrize("motion", [thorough("no-preference"), "reduce"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_the_first_page_shows_it_at_once_on_every_visit(exhibit, mine, motion):
     """The page holds passes of the book's model, and plays one; neither is for this reader."""
     model, path = mine
@@ -82,6 +83,7 @@ def test_the_first_page_shows_it_at_once_on_every_visit(exhibit, mine, motion):
         assert shown.status == ""  # it says above who answers
 
 
+@pytest.mark.thorough
 def test_an_exhibit_says_which_model_answers_if_it_is_not_the_books(exhibit, mine):
     shown = exhibit("mlp", text=TEXT)
     assert shown.status == ""

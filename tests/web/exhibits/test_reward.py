@@ -11,7 +11,6 @@ from playwright.sync_api import expect
 
 from gpt2_edu.exhibits import Rewarded
 from tests.exhibits.test_reward import found
-from tests.thorough import thorough
 from tests.web.exhibits.conftest import MODULES, ROOT, Shown
 from tests.web.test_runs import PLAN
 
@@ -73,6 +72,7 @@ def test_a_stored_run_is_shown_and_nothing_fetched_before_a_reader_asks(reward, 
     assert rows["10,240"][1] == "80 %"
 
 
+@pytest.mark.thorough
 def test_a_novice_learns_pauses_and_goes_back(reward):
     shown = learn(reward(query={"group": "16"}))
     assert 0 < value(shown, "right stories") < 60
@@ -165,7 +165,7 @@ def test_a_reader_who_goes_back_while_it_prepares_gets_no_run(reward):
     assert not shown.page.workers
 
 
-@pytest.mark.parametrize("context", [thorough({}), PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("context", [{}, PHONE], ids=["desk", "phone"])
 @pytest.mark.thorough
 def test_the_keyboard_is_enough_and_everybody_can_read_it(reward, context):
     shown = reward(context=context, query={"group": "8"})

@@ -30,6 +30,7 @@ def first_eight(shares: dict[str, float]) -> dict[str, float]:
 KNOBS = {"temperature": "temperature", "k": "top_k", "p": "top_p", "m": "min_p"}
 
 
+@pytest.mark.thorough
 def test_the_knobs_are_next_probabilities(exhibit, crane):
     shown = exhibit("sampling", text=RIVER)
     off = shown.element.evaluate("(e, names) => names.map((one) => e.state.get(one))", [*KNOBS])
@@ -78,6 +79,7 @@ def test_where_the_dart_lands_decides(exhibit, crane, touch):
     assert shown.tokens()[-1] == token
 
 
+@pytest.mark.thorough
 def test_a_hundred_darts_beside_the_bars(exhibit):
     shown = exhibit("sampling", text=RIVER)
     shown.element.get_by_role("button", name="draw 100").click()

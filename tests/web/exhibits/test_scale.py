@@ -84,6 +84,7 @@ def test_the_shapes_and_values_are_those_of_the_crane_itself(shown):
     assert one.sentence.startswith("One of the 742,528 numbers of the crane")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1280, 390])
 def test_names_can_be_read_and_none_lies_over_another(shown, width):
     one = shown({"viewport": {"width": width, "height": 844}})
@@ -100,6 +101,7 @@ def test_names_can_be_read_and_none_lies_over_another(shown, width):
                 assert u <= ox or ou <= x or v <= oy or ov <= y, (zoom, text, other)
 
 
+@pytest.mark.thorough
 def test_slider_buttons_and_keys_go_from_model_to_model(shown):
     one = shown()
     slider = one.element.get_by_role("slider")
@@ -121,6 +123,7 @@ def test_slider_buttons_and_keys_go_from_model_to_model(shown):
     assert table["GPT-3"][2] == "174,604,259,328" and len(table) == len(scale.MODELS)
 
 
+@pytest.mark.thorough
 def test_the_picture_turns_and_names_what_is_pointed_at(shown):
     one = shown(zoom=1)
     stage = one.element.locator(".scale-stage")

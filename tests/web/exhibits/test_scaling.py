@@ -11,7 +11,6 @@ import pytest
 from gpt2_edu.analysis.scaling import fit, subsets
 from gpt2_edu.exhibits import Scaling
 from tests.exhibits.test_scaling import made
-from tests.thorough import thorough
 from tests.web.exhibits.conftest import MODULES, Shown
 
 pytestmark = pytest.mark.browser
@@ -48,6 +47,7 @@ def run(shown: Shown, name: str) -> Any:
     return shown.element.locator(f"[data-name='{name}']")
 
 
+@pytest.mark.thorough
 def test_each_choice_is_fitted_as_in_python(scaling):
     shown = scaling()
     for name, some in subsets(made()).items():
@@ -60,6 +60,7 @@ def test_each_choice_is_fitted_as_in_python(scaling):
         assert float(row.locator("b").inner_text()) == floor_of(shown)
 
 
+@pytest.mark.thorough
 def test_a_run_is_taken_away_and_brought_back(scaling):
     shown = scaling()
     before = floor_of(shown)
@@ -85,6 +86,7 @@ def test_the_largest_run_is_predicted_from_the_others(scaling):
     assert rows["155,200 parameters, 6.77 million tokens"][-1] == "taken away"
 
 
+@pytest.mark.thorough
 def test_with_e_held_the_surface_is_that_of_python(scaling):
     shown = scaling(query={"known": "true"})
     assert shown.sentence.startswith("With E held at the true floor of 0.440, the 32 runs lie")
@@ -108,6 +110,7 @@ def test_resamplings_say_how_sure_it_is(scaling):
     assert low < floor_of(shown) < high and high - low < 0.2
 
 
+@pytest.mark.thorough
 def test_too_few_runs_have_no_surface(scaling):
     shown = scaling()
     names = [f"{one.n}x{one.d}" for one in made() if one.n > 1760]
@@ -121,6 +124,7 @@ def test_too_few_runs_have_no_surface(scaling):
     shown.stands()
 
 
+@pytest.mark.thorough
 def test_the_keyboard_is_enough(scaling):
     shown = scaling()
     shown.tab_to("[role=checkbox]")
@@ -158,7 +162,8 @@ def test_the_surface_goes_where_it_is_to_be(scaling):
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("context", [thorough(STILL), PHONE], ids=["desk", "phone"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("context", [STILL, PHONE], ids=["desk", "phone"])
 def test_everybody_can_read_it(scaling, context):
     shown = scaling(context=context)
     shown.page.evaluate(AXE)

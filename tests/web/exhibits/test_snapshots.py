@@ -52,6 +52,7 @@ def to(shown, step: int) -> None:
     shown.slide("step", place)
 
 
+@pytest.mark.thorough
 def test_the_loss_is_gone_before_a_story_is_right(exhibit, run):
     shown = exhibit("snapshots", **run)
     losses = {shot["step"]: shot["loss"] for shot in run["shots"]}

@@ -57,6 +57,7 @@ def slide(shown, rate: float) -> None:
     shown.slide("learning rate", math.log10(rate))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", list(OPTIMISERS))
 def test_paths_are_those_of_torch(exhibit, method):
     for settings in (

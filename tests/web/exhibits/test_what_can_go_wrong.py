@@ -23,6 +23,7 @@ NAMED = {
 }
 
 
+@pytest.mark.thorough
 def test_a_word_that_the_model_never_met_is_named(exhibit):
     shown = exhibit("heads", text=MARSH)
     for text, named in NAMED.items():
@@ -66,6 +67,7 @@ def test_an_engine_that_does_not_answer_is_replaced_by_reset(exhibit, crane):
     assert shown.status == ""
 
 
+@pytest.mark.thorough
 def test_what_failed_to_load_can_be_tried_again(exhibit):
     shown = exhibit("heads", text=CITY)
     shown.page.route("**/files/crane.js", lambda route: route.abort())

@@ -44,9 +44,8 @@ def expected(tape, at: int = -1) -> dict[str, float]:
     return dict(zip([*WRITERS, "their sum"], long, strict=True))
 
 
-@pytest.mark.parametrize(
-    "off", [thorough([]), thorough(["h.2.mlp.out"]), ["embd"], ["h.0.mlp.out", "h.1.attn.out"]]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("off", [[], ["h.2.mlp.out"], ["embd"], ["h.0.mlp.out", "h.1.attn.out"]])
 def test_a_silent_writer_is_missed_as_in_python(exhibit, crane, off):
     shown = exhibit("writers", text=MARSH)
     for name in off:
