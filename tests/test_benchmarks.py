@@ -41,7 +41,7 @@ SCRIPTS = {
 }
 APART = {"in_page", "memory"}  # start processes; here for ours alone, to be quick
 PAGES = {"in_page", "page_training"}
-LONG = {"in_page", "memory", "own_text", "page_training"}
+LONG = {"cpu_generation", "in_page", "memory", "own_text", "page_training"}
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:

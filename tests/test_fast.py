@@ -335,9 +335,10 @@ def test_a_product_with_words_is_that_of_floats(bits, rows, monkeypatch):
     assert packed(x.bfloat16()).dtype == torch.bfloat16
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
-@pytest.mark.parametrize("backend", ["aot_eager", thorough("inductor")])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_a_quantised_model_packed_for_the_compiler_writes_its_text(model, idx, backend, compile_by):
     """What is compiled is one graph; whether as C++ or as it is matters little here."""
     compile_by(backend)

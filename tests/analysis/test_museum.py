@@ -108,6 +108,7 @@ def test_scale_by_c_pales_the_maps_of_trained_weights():
     assert loss_of("scale by C") > loss_of("no bug") + 0.005
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SILENT)
 def test_a_silent_bug_shows_in_no_loss_and_no_text(name):
     assert abs(loss_of(name) - FLOOR) < 0.005

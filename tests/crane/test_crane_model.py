@@ -49,6 +49,7 @@ def test_samples_are_grammatical(shipped, tokenizer):
     assert grades.phenomena["sense"].share >= 0.98
 
 
+@pytest.mark.thorough
 def test_right_words_are_more_likely_than_distractors(shipped, tokenizer):
     grades = forced_choice(shipped, tokenizer, crane.random_seeds(80, 5))
     chances = sum(score.chances for score in grades.phenomena.values())

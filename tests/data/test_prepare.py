@@ -18,6 +18,7 @@ from gpt2_edu.data.sources import in_parts
 from gpt2_edu.machine.files import locked
 from gpt2_edu.tokenizer import RANKS, save_ranks
 from tests.data.helpers import ENCODING, EOT, STORIES, content, ids_of, refused, run
+from tests.thorough import thorough
 
 
 def test_takes_validation_from_all_over_one_document(tmp_path, small_pieces):
@@ -187,7 +188,7 @@ class PowerCut(BaseException):
     """What no handler catches."""
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("overwrite", [thorough(False), True])
 def test_a_kill_at_any_step_leaves_old_new_or_nothing(
     tmp_path, jsonl, small_pieces, monkeypatch, overwrite
 ):

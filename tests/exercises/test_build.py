@@ -689,6 +689,7 @@ UNTIED = "    model.lm_head.weight = nn.Parameter(model.lm_head.weight.clone())\
 STARTS = "torch.randint(len(ids) - T, (batch_size,))"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name, right, wrong, message",
     [

@@ -107,6 +107,7 @@ def test_the_limits_of_a_listed_device_are_those_of_its_data_sheet():
         on_paper("gpt2", "write", 1, 1, "float16", "T5")
 
 
+@pytest.mark.thorough
 def test_a_lab_of_ones_own_needs_a_model_and_a_text_only():
     ranks = train_bpe(["the crane ate the fish in the marsh"], 270)
     encoding = make_encoding("own", ranks)
@@ -293,6 +294,7 @@ def training(tmp_path) -> Training:
     return Training(config, load_tokenizer("crane"), **more, **LIVE)
 
 
+@pytest.mark.thorough
 def test_a_run_is_started_stopped_and_resumed_from_its_buttons(training, monkeypatch):
     training.panel()
     heard = training.hear

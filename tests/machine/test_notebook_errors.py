@@ -39,6 +39,7 @@ def run(shell, capsys):
     return run
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "before, source, expected",
     [
@@ -74,6 +75,7 @@ def test_an_error_is_a_sentence_with_its_line(run, before, source, expected):
     assert "Traceback" in run("%tb")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["1 / 0", "1 +"])
 def test_other_errors_are_shown_as_ipython_shows_them(run, source):
     assert "Error" in run(source) and FRAMES not in run(source)

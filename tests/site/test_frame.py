@@ -161,6 +161,7 @@ def test_above_the_first_section_none_is_marked(heads):
     expect(marked).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_neighbour_is_named_in_one_line_with_its_number(opened):
     page = opened(f"notebooks/practice/{find('embeddings').name}.html")
     number = page.locator(".onward .next .section-number")
@@ -189,6 +190,7 @@ def test_without_storage_the_frame_works(opened):
     opened("book/index.html", before=off, color_scheme="light")
 
 
+@pytest.mark.thorough
 def test_scripts_of_exhibits_come_when_one_is_near_or_linked(opened, address):
     asked: list[str] = []
     page = opened("robots.txt", viewport={"width": 1280, "height": 300})
@@ -316,6 +318,7 @@ def test_a_name_lights_up_wherever_it_is(attention, place):
     assert lit(attention) == set()
 
 
+@pytest.mark.thorough
 def test_a_letter_of_a_shape_lights_up_and_the_ledger_works_by_keyboard(attention):
     attention.locator(".g2-ledger td >> css=[data-name=T]").first.hover()
     assert lit(attention) >= {"ledger", "code"}

@@ -115,6 +115,7 @@ def test_a_link_to_what_is_left_out_shows_all_of_that_chapter(opened, address):
     expect(page.get_by_role("radio", name="short")).to_be_checked()
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_it_works_from_a_disk_and_without_storage(browser, site):
     off = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });"

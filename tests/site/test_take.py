@@ -130,6 +130,7 @@ def test_a_dark_page_gives_the_file_of_a_light_one(opened, tmp_path):
     assert files[0] == files[1] and b"#ffffff" in files[0]
 
 
+@pytest.mark.thorough
 def test_licence_and_link_are_copied_and_arrows_lead_to_them(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     take = page.locator(TAKE).nth(1)

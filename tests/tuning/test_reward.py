@@ -219,6 +219,7 @@ def short(text):
     return -len(text) / 100
 
 
+@pytest.mark.thorough
 def test_the_reward_rises_and_a_rein_keeps_the_model_near():
     found = {}
     for rein in (0.0, 1.0):

@@ -24,6 +24,7 @@ from gpt2_edu.training.run_log import read_log
 from gpt2_edu.tuning import Conversations, example_batch, load_adapter, merge, with_roles
 from gpt2_edu.tuning.conversations import read_conversations
 from gpt2_edu.tuning.messages import role_encoding
+from tests.thorough import thorough
 from tests.training.small_run import press_ctrl_c, result, small_config, write_shards
 from tests.tuning.chats import LORA, NO_SIZES, SIZES, chats, config, line, save_chats, save_start
 
@@ -60,7 +61,7 @@ def adapter_of(run: Path) -> Path:
 # ---- A run --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stopped_after", [1, 5])
+@pytest.mark.parametrize("stopped_after", [1, thorough(5)])
 def test_a_run_that_was_stopped_and_resumed_equals_one_that_was_not(
     stopped_after, kind, chat, start, finished, tmp_path
 ):

@@ -144,20 +144,21 @@ def test_every_kind_has_keys():
 
 
 TAPS = [
-    thorough("ask", ".go", "?asked=true"),
-    thorough("blocks", ".strip button >> nth=1", "?out=1"),
-    thorough("cost", ".choice button >> nth=1", "?job=train"),
+    ("ask", ".go", "?asked=true"),
+    ("blocks", ".strip button >> nth=1", "?out=1"),
+    ("cost", ".choice button >> nth=1", "?job=train"),
     ("heads", ".board td[data-place='2 1'] >> nth=0", ""),
-    thorough("mlp", ".choice button >> nth=-1", "?block=2"),
-    thorough("museum", ".console button >> nth=1", "?bug=no+mask"),
+    ("mlp", ".choice button >> nth=-1", "?block=2"),
+    ("museum", ".console button >> nth=1", "?bug=no+mask"),
     ("rotation", ".choice button >> nth=2", "?pair=2"),
-    thorough("sampling", ".track", "?dart="),
+    ("sampling", ".track", "?dart="),
     ("tokens", ".halves .strip button >> nth=0", "?token=gpt2+0"),
-    thorough("units", "canvas", "?unit="),
-    thorough("writers", "button.bar >> nth=1", "?off=h.0.attn.out"),
+    ("units", "canvas", "?unit="),
+    ("writers", "button.bar >> nth=1", "?off=h.0.attn.out"),
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "part", "query"), TAPS)
 def test_a_finger_is_enough(kind_of, kind, part, query):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}

@@ -122,6 +122,7 @@ def test_models_of_other_sizes_are_drawn(still, tmp_path, sizes):
         shown.stands()
 
 
+@pytest.mark.thorough
 def test_a_llama_is_drawn_with_pythons_numbers(still, tmp_path):
     torch.manual_seed(3)
     sizes = {"n_layer": 2, "n_head": 4, "n_kv_head": 2, "n_embd": 24, "n_inner": 40}

@@ -73,6 +73,7 @@ def test_what_works_has_the_light_while_a_pass_plays(picture):
     assert lit[""] == (0, [])
 
 
+@pytest.mark.thorough
 def test_a_block_is_drawn_to_scale_with_pythons_numbers(still_picture, crane):
     shown = still_picture(query={"place": "1"})
     shown.element.hover()

@@ -43,6 +43,7 @@ def plus(shown, place: str):
     return shown.ready().element.get_by_role("button", name=re.compile(f"^{place}:"))
 
 
+@pytest.mark.thorough
 def test_a_click_puts_a_vector_in_and_a_second_one_takes_it_out(still, crane):
     shown = still("flow", text=MARSH, giver=CITY)
     assert shown.sentence.startswith("This text goes on with ␣ate (0.53), the other with ␣lifted")

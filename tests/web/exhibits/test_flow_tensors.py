@@ -113,6 +113,7 @@ def test_a_logit_is_a_dot_product(station, crane):
     assert values[-1] == pytest.approx(tape["logits"][0, -1, stood].item(), abs=6e-3)
 
 
+@pytest.mark.thorough
 def test_a_tensor_is_copied_for_python(station, crane):
     station.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     station.slide(SLIDER, 9)

@@ -53,6 +53,7 @@ def act(shown) -> None:
     shown.ready()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", among({"blocks", "crane", "cups", "heads", "museum"}))
 def test_what_the_sentence_asks_for_is_done(kind_of, kind):
     shown = kind_of(kind, first="Look.", context=STILL)

@@ -53,6 +53,7 @@ def test_an_engine_that_breaks_is_replaced(exhibit, crane):
     assert worker not in shown.page.workers
 
 
+@pytest.mark.thorough
 def test_an_engine_that_does_not_answer_is_replaced_by_reset(exhibit, crane):
     shown = exhibit("heads", text=MARSH)
     before = shown.bars()
