@@ -210,7 +210,7 @@ def test_every_exhibit_of_the_package_has_an_example():
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    "place", [site, thorough(jupyter), colab], ids=lambda place: place.__name__
+    "place", [site, thorough(jupyter), thorough(colab)], ids=lambda place: place.__name__
 )
 def test_exhibits_are_styled_readable_and_not_too_wide(tab, theme, place, notebook, monkeypatch):
     if place is colab:

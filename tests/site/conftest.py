@@ -45,10 +45,9 @@ def in_both_themes() -> list[tuple[str, str]]:
 LOOKED_AT = {
     ("book/index", "light"),
     ("notebooks/practice/01_tokens", "dark"),
-    ("notebooks/07_mlp", "dark"),
+    ("notebooks/05_mask", "dark"),
     ("book/review_model", "dark"),
     ("book/model", "dark"),
-    ("book/glossary", "light"),
 }
 
 

@@ -262,6 +262,7 @@ def test_a_link_to_a_fold_opens_it(opened, address, soup):
     assert 0 <= fold.bounding_box()["y"] < 900
 
 
+@pytest.mark.thorough
 def test_on_paper_folds_are_open_but_for_code_and_map_and_then_closed_again(opened, soup):
     page = opened(first_fold(soup, "mask")[0])
     told = "article details:not([open], .hide, .wrong)"

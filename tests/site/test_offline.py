@@ -69,6 +69,7 @@ def worker(version: str) -> str:
     return f'gpt2Site = "{version}"; importScripts("_static/offline.js");'
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 def test_a_new_version_comes_first_and_replaces_the_old_store(context, tmp_path):
     (tmp_path / "_static").mkdir()

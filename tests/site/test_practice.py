@@ -103,6 +103,7 @@ def test_a_practice_page_has_every_card_field_and_solution(soup, chapter):
         assert story.find(id=link["href"].partition("#")[2]) is not None
 
 
+@pytest.mark.thorough
 def test_a_card_says_what_was_chosen_and_remembers(opened):
     page = practice(opened)
     card = page.locator(".question").first

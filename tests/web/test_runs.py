@@ -175,6 +175,7 @@ def test_what_is_heard_of_a_run(show):
     assert page.evaluate("run.judge20().catch(({ message }) => message)").startswith("this run has")
 
 
+@pytest.mark.thorough
 def test_a_hidden_page_pauses_and_stores_and_continues_when_it_is_seen(show):
     page = show()
     begin(page)

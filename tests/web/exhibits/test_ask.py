@@ -13,7 +13,6 @@ from gpt2_edu import GPT2, crane, exhibits, load_tokenizer
 from gpt2_edu.crane.questions import Exchange
 from gpt2_edu.exhibits.ask import Asked
 from gpt2_edu.tuning import conversation, load_adapter, merge, render, with_roles
-from tests.thorough import thorough
 from tests.web.exhibits.conftest import READY, WAIT
 
 pytestmark = pytest.mark.browser
@@ -121,7 +120,8 @@ def test_nothing_is_loaded_before_a_reader_asks_and_then_the_same_is_shown(shown
     assert shown.element.locator("ol").first.all_inner_texts() == read
 
 
-@pytest.mark.parametrize("strength", [thorough(0), 0.5, thorough(1), thorough(1.5)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("strength", [0, 0.5, 1, 1.5])
 def test_answers_are_those_of_python(shown_ask, strength):
     for exchange in exhibits.exchanges()[5::9]:
         query = {"story": exchange.story, "question": exchange.question, "strength": strength}

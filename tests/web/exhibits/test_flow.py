@@ -261,6 +261,7 @@ def test_odd_addresses_are_read_as_far_as_they_make_sense(still):
     assert "MLP" in shown.element.locator(".flow-crumbs").inner_text()
 
 
+@pytest.mark.thorough
 def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
     shown = picture(context={"reduced_motion": "reduce"})
     button = shown.element.get_by_role("button", name="play", exact=True)

@@ -156,6 +156,7 @@ def test_quick_changes_leave_the_last_one(space):
     assert shown.element.locator(".flow-space canvas").count() == 1
 
 
+@pytest.mark.thorough
 def test_a_block_that_is_opened_while_the_space_loads_stays_open(exhibit):
     shown = exhibit("flow", context=STILL, **SETTINGS).ready()
     shown.element.evaluate(

@@ -85,7 +85,6 @@ def test_each_mistake_has_the_loss_the_text_and_the_place_of_the_chapters(exhibi
         assert (first, text.strip()) == (firsts[key], chapter.beginning(bad).strip()), key
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("key", CHANCE)
 def test_random_starts_are_random_as_gpt2s_and_computed_as_in_python(
     exhibit, key, chapter, tmp_path

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from gpt2_edu.sampling import next_probabilities
-from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 RIVER = "By the river, the crane"
@@ -61,7 +60,7 @@ def test_the_order_of_the_knobs_counts(exhibit, crane):
     assert "order=tpkm" in shown.query
 
 
-@pytest.mark.parametrize("touch", [thorough(False), True])
+@pytest.mark.parametrize("touch", [False, True])
 def test_where_the_dart_lands_decides(exhibit, crane, touch):
     shown = exhibit("sampling", text=RIVER, context={"has_touch": touch})
     shares = predicted(crane, RIVER)

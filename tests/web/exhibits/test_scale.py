@@ -154,6 +154,7 @@ def test_the_picture_turns_and_names_what_is_pointed_at(shown):
     assert one.query == ""
 
 
+@pytest.mark.thorough
 def test_it_is_there_in_other_colours_and_can_be_taken_along(shown):
     one = shown(zoom=2)
     drawn, coloured = one.element.evaluate(DRAWN)

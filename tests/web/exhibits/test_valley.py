@@ -72,7 +72,6 @@ def test_paths_are_those_of_torch(exhibit, method):
             assert found == pytest.approx(expected[step], abs=1e-3), (settings, step)
 
 
-@pytest.mark.thorough
 def test_no_rate_is_right_for_the_plain_step(exhibit):
     shown = exhibit("valley", query={"method": "plain"})
     for rate in (0.001, 0.01, 0.1, 0.19):
