@@ -17,6 +17,8 @@ from gpt2_site.chapters import chapters, find
 from tests.node import node
 from tests.web.fixtures import FOLDER, all_fixtures
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 WEB = ROOT / "web"
 

@@ -19,6 +19,8 @@ from gpt2_edu import GPT2, GPT2Config, fast, flops, generate, trace
 from gpt2_edu.analysis.interventions import without
 from tests.test_roads import NEW, ROADS, name, uncached
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(gpt2_edu.__file__).parent
 PAGE = (PACKAGE.parent / "book" / "hack.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))

@@ -16,6 +16,8 @@ from gpt2_edu.web import save_for_page
 from gpt2_site.chapters import chapters, pages
 from gpt2_site.lists import filled
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted((ROOT / "book").glob("*.md")), ROOT / "README.md"]
 

@@ -34,6 +34,8 @@ from gpt2_edu.analysis.since import Truth, excess, held_out
 from gpt2_edu.tuning import example_batch, load_adapter, with_roles
 from gpt2_site import make_ask
 
+pytestmark = pytest.mark.slow
+
 TINY = Recipe(steps=3, batch_size=4, exchanges=20)
 
 

@@ -12,6 +12,8 @@ from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.analysis.bugs import EpsilonOutside
 from gpt2_edu.analysis.parity import Parity, ParityTable, order_of_magnitude, parity_table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(model, tmp_path):

@@ -32,6 +32,8 @@ from gpt2_edu.crane.grammar import crane_world
 from gpt2_site import make_reward
 from tests.thorough import thorough
 
+pytestmark = pytest.mark.slow
+
 END = load_tokenizer("crane").eot_token
 
 PHRASES = {  # that only one plot has

@@ -16,6 +16,8 @@ from gpt2_edu.cli import main
 from gpt2_edu.quantize import quantize
 from gpt2_edu.web import merges
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_what_is_exported_can_be_loaded(run, refused, folder, tmp_path, dtype):

@@ -14,6 +14,8 @@ from gpt2_edu import GPT2, crane, fast, generate, load_tokenizer
 from gpt2_edu.cli import main
 from gpt2_edu.quantize import quantize
 
+pytestmark = pytest.mark.slow
+
 generate_module = import_module("gpt2_edu.cli.generate")
 
 

@@ -14,6 +14,8 @@ from gpt2_edu.analysis.evals import forced_choice, grade, sample_stories, valida
 from gpt2_edu.bpe import train_bpe
 from gpt2_edu.tokenizer import save_ranks
 
+pytestmark = pytest.mark.slow
+
 ASSETS = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 
 

@@ -17,6 +17,8 @@ from tests.crane.mutations import MUTATIONS, slips
 from tests.crane.reference import can_be_said
 from tests.crane.small_grammars import PAGES, every_story, page
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_story_is_accepted_and_its_tests_are_counted(annotated):
     for story in annotated[:300]:

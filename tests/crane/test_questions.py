@@ -15,6 +15,8 @@ from gpt2_edu.crane.questions import Questions, crane_questions
 from tests.crane.reference import crane_page, said
 from tests.crane.small_grammars import page
 
+pytestmark = pytest.mark.slow
+
 WAYS = (None, "form", "thing")
 GOLDEN = "458aa9280df98669cfd2b40d83123826d7bfe2ccfe30d02ee2399754234b5279"
 

@@ -20,6 +20,8 @@ from gpt2_edu.tokenizer import RANKS, save_ranks
 from tests.data.helpers import ENCODING, EOT, STORIES, content, ids_of, refused, run
 from tests.thorough import thorough
 
+pytestmark = pytest.mark.slow
+
 
 def test_takes_validation_from_all_over_one_document(tmp_path, small_pieces):
     """Its last pages alone can be an index, or another matter."""

@@ -26,6 +26,8 @@ from gpt2_edu.training import plain
 from gpt2_site.chapters import chapters
 from tests.exercises.conftest import EACH_SIXTH, missing_names
 
+pytestmark = pytest.mark.slow
+
 CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 
 

@@ -20,6 +20,8 @@ from gpt2_edu.exercises.redrawing import redrawn
 from gpt2_edu.exercises.repairing import power
 from gpt2_edu.exercises.source import definitions
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):

@@ -15,6 +15,8 @@ from bs4 import BeautifulSoup
 from gpt2_edu import exhibits
 from gpt2_edu.exhibits.setup import COLOURS
 
+pytestmark = pytest.mark.slow
+
 matplotlib.use("Agg")
 
 ALT = "Lines and a heat map."

@@ -19,6 +19,8 @@ from gpt2_edu.machine import files
 from gpt2_edu.machine.files import parse_json
 from gpt2_edu.machine.messages import escape_control, join_some, short_repr
 
+pytestmark = pytest.mark.slow
+
 # Loads a checkpoint with its own config, then with each of those that lie: together in 200 MB.
 BOUND = """
 import json, resource, sys, time

@@ -10,6 +10,8 @@ from tests.fuzz import calls, command_lines, downloads, files
 from tests.fuzz.__main__ import PARTS
 from tests.fuzz.tally import VERDICTS
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "book" / "rely.md"
 
 

@@ -29,6 +29,8 @@ from tests.training.small_run import (
     write_shards,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:

@@ -33,6 +33,8 @@ from tests.training.small_run import (
     story,
 )
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

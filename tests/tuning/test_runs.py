@@ -28,6 +28,8 @@ from tests.thorough import thorough
 from tests.training.small_run import press_ctrl_c, result, small_config, write_shards
 from tests.tuning.chats import LORA, NO_SIZES, SIZES, chats, config, line, save_chats, save_start
 
+pytestmark = pytest.mark.slow
+
 CRANE, CPU = load_tokenizer("crane"), torch.device("cpu")
 
 

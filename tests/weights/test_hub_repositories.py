@@ -19,6 +19,8 @@ from gpt2_edu.tokenizer_json import TokenizerJSON
 from gpt2_edu.weights import locate, save_tensors
 from tests.weights.helpers import assert_same_weights, reconfigure
 
+pytestmark = pytest.mark.slow
+
 REPO, COMMIT, LATER = "someone/small-llama", "a" * 40, "b" * 40
 SIZES = LlamaConfig(
     vocab_size=280, block_size=32, n_layer=2, n_head=4, n_kv_head=2, n_embd=24, n_inner=40,
