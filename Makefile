@@ -37,7 +37,7 @@ test:  ## what a change must pass
 	@$(MAKE) -j 2 modules lint-python lint-web book
 	$(TESTS)
 	$(NBVAL) notebooks/*.ipynb notebooks/practice/2[05]*.ipynb
-quick: $(READY)  ## style and fast tests, in a minute
+quick: $(READY)  ## style and fast tests, in two minutes
 	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser and not thorough" --ignore=tests/site --ignore=tests/web
 lint: lint-python lint-web  ## style, types, workflows
 lint-python: $(READY)
