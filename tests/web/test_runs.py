@@ -306,16 +306,19 @@ def test_without_storage_it_trains_and_says_so(show):
 def test_with_a_full_storage_the_older_state_stays(show):
     page = show()
     client = page.context.new_cdp_session(page)
-    origin = page.evaluate("location.origin")
-    quota = {"origin": origin, "quotaSize": 1_000_000}  # bytes: one state and a half
-    client.send("Storage.overrideQuotaForOrigin", quota)
+    room = {"origin": page.evaluate("location.origin")}
+    client.send("Storage.overrideQuotaForOrigin", room | {"quotaSize": 2_000_000})  # bytes
     begin(page)
     train(page)
-    saved = page.evaluate("run.save().then(({ step }) => step)")
-    assert page.evaluate("run.save().then(() => heard.said.length)") == 1
-    assert f"would return to step {saved}" in page.evaluate("heard.said[0]")
-    assert steps(page) == saved
-    client.send("Storage.overrideQuotaForOrigin", {"origin": origin})
+    first = page.evaluate("run.save().then(({ step }) => step)")
+    assert page.evaluate("heard.said") == []
+    client.send("Storage.overrideQuotaForOrigin", room | {"quotaSize": 700_000})  # one state
+    # Chromium asks for the room anew only when it has spent what it was told last.
+    until(page, "run.save().then(() => heard.said.length)")
+    saved = steps(page)
+    assert saved >= first
+    assert f"would return to step {saved:,}." in page.evaluate("heard.said[0]")
+    client.send("Storage.overrideQuotaForOrigin", room)
     page.evaluate("run.pause()")
     assert steps(page) > saved
 
