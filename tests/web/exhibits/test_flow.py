@@ -618,11 +618,13 @@ def test_a_share_is_set_by_hand_and_all_that_follows_is_computed(still, crane):
 def test_a_token_is_exchanged_in_its_lane(still):
     shown = still()
     token = shown.element.locator(".token").nth(3)
-    token.click()
-    shown.ready()
-    assert "or exchange it" in (token.get_attribute("aria-label") or "")
-    token.press("Enter")
     offers = shown.element.locator(".flow-swap button")
+    token.click()
+    offers.first.wait_for()
+    assert "or exchange it" in (token.get_attribute("aria-label") or "")
+    shown.page.keyboard.press("Escape")  # back to the token
+    offers.first.wait_for(state="hidden")
+    shown.page.keyboard.press("Enter")
     offers.first.wait_for()
     assert "instead of ␣marsh" in shown.element.locator(".flow-swap").inner_text()
     assert offers.count() == 6 + 1
