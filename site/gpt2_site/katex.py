@@ -13,7 +13,7 @@ SHEET = "vendor/katex/katex.min.css"  # in the site's static files
 RULE = re.compile(r"([^{}]+){([^{}]*)}")
 CLASSES = re.compile(r"(?:\.-?[a-zA-Z_][\w-]*)+")  # that one element has
 NOT = re.compile(r":not\([^)]*\)")
-FAMILY = re.compile(r"KaTeX_\w+")
+FAMILY = re.compile(r"EduMath_\w+")  # KaTeX's faces, as make_vendor.py names them
 PATIENCE = 60.0  # seconds: on a busy machine Node itself may take some
 
 
@@ -49,7 +49,7 @@ def cut(styles: str, classes: Collection[frozenset[str]]) -> tuple[str, str]:
 def face_of(style: str) -> tuple[str, bool, bool]:
     """The family that a rule names, or Main, whether it is bold, and whether italic."""
     family = FAMILY.search(style)
-    return family[0] if family else "KaTeX_Main", "weight:700" in style, "italic" in style
+    return family[0] if family else "EduMath_Main", "weight:700" in style, "italic" in style
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
