@@ -329,6 +329,16 @@ def test_on_a_phone_the_line_that_says_who_answers_is_there_from_the_first_paint
     context.close()
 
 
+def test_the_face_of_italics_comes_with_the_first_of_them(opened):
+    page = opened(FRONT)
+    page.locator(READY).wait_for(timeout=WAIT)
+    faces = "[...document.fonts].filter((one) => one.family.includes('Edu Serif'))"
+    assert page.evaluate(f"{faces}.map(({{ status }}) => status)") == ["loaded", "unloaded"]
+    page.evaluate("document.querySelector('.pitch').style.fontStyle = 'italic'")
+    until(page, f"{faces}.every(({{ status }}) => status === 'loaded')")
+    page.evaluate("document.querySelector('.pitch').style.fontStyle = ''")
+
+
 @pytest.mark.thorough
 def test_what_writes_stops_where_a_stored_pass_is_opened(opened):
     page = opened(FRONT)

@@ -124,7 +124,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 gpt2-flow.g2-live #flow-suggest button { font: 600 0.9rem system-ui, sans-serif; }
 gpt2-flow.g2-live #flow-suggest [aria-selected="true"] { color: var(--paper); background: var(--g2-accent, var(--bird)); }
 .flow-ghost { position: absolute; left: 0; top: 0; padding: 0 calc(0.6rem + 1px); font-size: 1rem; line-height: 2.75rem; white-space: pre; color: var(--quiet); pointer-events: none; }
-.flow-ghost i { font-style: normal; visibility: hidden; }
+.flow-ghost i { visibility: hidden; }
 .flow-ghost:not(:empty)::after { content: " →" / ""; font-size: 0.8rem; }
 gpt2-flow.g2-live .flow-dice { flex: none; padding: 0 0.4rem; border: 0; font-size: 1.5rem !important; line-height: 1; color: var(--g2-accent, var(--bird)); }
 .flow-field > .flow-dice { margin-left: calc(-2.75rem - 0.5rem); }
@@ -132,7 +132,7 @@ gpt2-flow.g2-live .flow-dice { flex: none; padding: 0 0.4rem; border: 0; font-si
 .flow-swap .soft { flex-basis: 100%; }
 gpt2-flow.g2-live .flow-swap :is(button, input) { min-height: 2.25rem; font-size: 0.95rem; }
 gpt2-flow.g2-live .flow-swap input { flex: 1; min-width: 6rem; width: 0; }
-.flow-swap i { font-style: normal; font-size: 0.85rem; color: var(--quiet); font-variant-numeric: tabular-nums; }
+.flow-swap i { font-size: 0.85rem; color: var(--quiet); font-variant-numeric: tabular-nums; }
 .flow-swap i.bird { color: var(--bird); } .flow-swap i.machine { color: var(--machine); }
 `,
   // A deeper level begins at its bar.
