@@ -186,6 +186,8 @@ def test_where_there_is_no_fbgemm_torchs_kernel_for_bytes_takes_its_place(wide, 
     few = x[:-1].bfloat16().float()  # bfloat16 rounds what is summed, not scales nor biases
     sums = layer(few) - layer.bias
     torch.testing.assert_close(packed(few) - layer.bias, sums, atol=1e-6, rtol=2**-7)
+    packed.bias = None  # as in a Llama
+    torch.testing.assert_close(packed(few), sums, atol=1e-6, rtol=2**-7)
 
 
 @pytest.mark.parametrize("bits, group", [(8, 32), (4, 16)])

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
+from torch import nn
 
 import gpt2_edu
 from gpt2_edu import GPT2, crane, generate, load_tokenizer, stream, trace
@@ -21,7 +22,7 @@ from gpt2_edu.exercises.checking import examine_with
 from gpt2_edu.exercises.exercise import Exercise, changed, find_step, steps
 from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
 from gpt2_edu.exercises.source import definitions, source_of
-from gpt2_edu.exercises.step import book_parts, current, steps_until
+from gpt2_edu.exercises.step import book_parts, current, fill, steps_until
 from gpt2_edu.training import plain
 from gpt2_site.chapters import chapters
 from tests.exercises.conftest import EACH_SIXTH, missing_names
@@ -751,3 +752,19 @@ def test_other_parameters_than_gpt2s_are_named(capsys):
     code = find_step("mlp").solution.replace("c_fc", "first")
     assert build("mlp", *written(code, "mlp")) is False
     assert "no parameter c_fc.weight. `first` should be called `c_fc`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "part, said",
+    [
+        ([nn.Linear(2, 2)], "h in Module is a plain list, which hides its parameters"),
+        (nn.Linear, "h in Module is the class Linear. Call it to make a module"),
+        (torch.zeros(2, 2), "h in Module is a plain tensor, not a parameter"),
+        (nn.Parameter(torch.zeros(2, 2)), "Module has no parameter h.weight; it has h"),
+    ],
+)
+def test_a_parameter_that_pytorch_does_not_see_is_told(part, said):
+    mine, ours = nn.Module(), nn.Module()
+    mine.h, ours.h = part, nn.Linear(2, 2, bias=False)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        fill(mine, ours)
