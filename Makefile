@@ -6,8 +6,8 @@ READY  := .venv/.ready
 NODE   := web/node_modules/.ready
 VENDOR := site/static/vendor/.ready
 PAGES  := _build/html/index.html
-MADE_OF = $(shell find book notebooks site gpt2_edu benchmarks/results -type f ! -name "*.pyc" ! -path "*/.*" \
-           ! -path "*/vendor/*") _config.yml _toc.yml
+MADE_OF = $(shell find book notebooks site gpt2_edu benchmarks/results -type f ! -name "*.pyc" ! -path "*/.*" ! -path "*/vendor/*") \
+           _config.yml _toc.yml
 SITE   := PYTHONPATH=site $(BIN)/python -m gpt2_site.
 NPM    := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web --silent
 # Compiled modules are kept, also where the environment says otherwise: each worker would compile all.
@@ -95,6 +95,6 @@ $(READY): requirements.txt pyproject.toml
 	$(BIN)/pip install --quiet --requirement requirements.txt && $(BIN)/pip install --quiet --no-deps --editable . && touch $@
 $(NODE): web/package-lock.json | $(READY)
 	$(NPM) ci && touch $@
-# The styles, faces and search that pages load, so that they ask no other host for them.
+# The styles, faces and search that pages load, so that they ask no other host. MADE_OF has none: they change.
 $(VENDOR): $(NODE) site/gpt2_site/make_vendor.py
 	$(SITE)make_vendor $(@D) && touch $@

@@ -107,7 +107,7 @@ def document(found: list[Page], numbers: dict[str, int]) -> str:
 <p>What is hidden on a page until you ask for it, hints, solutions, and what is right or wrong with
 a guess, is left out here.</p>
 <p>Text and figures: CC BY 4.0. Code: MIT. <a href="{repository()}">{repository()}</a>. Set in
-faces cut from Source Serif 4 (© Adobe), JetBrains Mono (© its project authors) and KaTeX's
+faces cut from Source Serif 4 (© Adobe), JetBrains Mono (© its project authors) and KaTeX's fonts
 (© Design Science and Khan Academy), under the SIL Open Font License,
 <a href="https://openfontlicense.org">openfontlicense.org</a>.</p></article>
 <article class="contents-of-the-book"><h1>Contents</h1><ol>{contents(found, numbers)}</ol></article>
